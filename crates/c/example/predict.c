@@ -1,5 +1,6 @@
 /* Predicts one row with a packed model: predict MODEL.spk VALUE...
- * Prints the raw scores with all their bits, and the class; of a regressor what it predicts; where a row may get several labels, which. */
+ * Prints the raw scores with all their digits, and then the class, a regressor's prediction, or the
+ * labels that the row gets. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,10 +1,11 @@
-//! The C interface of `secateur-runtime`; `include/secateur_runtime.h` is its documentation.
+//! The C interface of `secateur-runtime`; `include/secateur_runtime.h` documents it.
 //!
-//! Every function checks its pointers for null, turns the sizes that C gives into slices, calls the runtime, and turns errors into
-//! codes with a message. What cannot be checked is said by the header: that pointers point to as many values as the sizes say.
+//! Every function checks its pointers for null, makes slices of the pointers and sizes, calls the
+//! runtime, and turns errors into codes with a message. Rust cannot check that pointers point to as
+//! many values as the sizes say; the header requires it of the caller.
 //!
-//! Without the feature `std` the library is half as large: memory comes from `malloc`, there is one thread, and a fault of the runtime
-//! itself ends the program (`small`).
+//! Without the feature `std` the library is half as large: memory comes from `malloc`, there is one
+//! thread, and a fault of the runtime itself ends the program (`small`).
 
 #![cfg_attr(not(feature = "std"), no_std)]
 
@@ -27,7 +28,7 @@ const BAD_FILE: i32 = 2;
 const BAD_INPUT: i32 = 3;
 const FAILED: i32 = 4;
 
-/// A failure: the code, and words.
+/// A failure: its code and its message.
 type Failure = (i32, String);
 
 fn null() -> Failure {
@@ -38,7 +39,7 @@ fn too_large() -> Failure {
     (BAD_ARGUMENT, "the sizes do not fit into memory".to_owned())
 }
 
-/// So many values of a type, which memory has room for: slices have at most `isize::MAX` bytes.
+/// Checks that memory can hold this number of values: a slice has at most `isize::MAX` bytes.
 fn checked<T>(count: Option<usize>) -> Result<usize, Failure> {
     count.filter(|&count| core::alloc::Layout::array::<T>(count).is_ok()).ok_or_else(too_large)
 }
@@ -51,7 +52,7 @@ fn refused(error: PredictError) -> Failure {
     (code, error.to_string())
 }
 
-/// A panic becomes a failure.
+/// Turns a panic into a failure.
 #[cfg(feature = "std")]
 fn caught(work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     std::panic::catch_unwind(core::panic::AssertUnwindSafe(work)).unwrap_or_else(|_| {
@@ -59,13 +60,13 @@ fn caught(work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     })
 }
 
-/// A panic has ended the program (`small`).
+/// There is nothing to catch: a panic ends the program (`small`).
 #[cfg(not(feature = "std"))]
 fn caught(work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
     work()
 }
 
-/// Runs a function of the runtime, and says how it ended.
+/// Runs `work`, writes the message of its failure, and returns its code.
 ///
 /// # Safety
 /// `message` is null or points to `room` bytes that may be written.
@@ -76,7 +77,7 @@ unsafe fn ended(message: *mut c_char, room: usize, work: impl FnOnce() -> Result
     };
     if !message.is_null() && room > 0 {
         let length = text.len().min(room - 1);
-        // SAFETY: the caller's promise; `length + 1` bytes fit into the room.
+        // SAFETY: the caller promises `room` bytes, and `length + 1` is at most `room`.
         unsafe {
             core::ptr::copy_nonoverlapping(text.as_ptr(), message.cast(), length);
             *message.add(length) = 0;
@@ -88,7 +89,8 @@ unsafe fn ended(message: *mut c_char, room: usize, work: impl FnOnce() -> Result
 /// Reads a packed model.
 ///
 /// # Safety
-/// As the header says: `bytes` points to `length` bytes, `model` to a place for a pointer, `message` to `room` bytes.
+/// As the header says: `bytes` points to `length` bytes, `model` to memory for a pointer, `message`
+/// to `room` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_load(
     bytes: *const u8,
@@ -105,11 +107,11 @@ pub unsafe extern "C" fn secateur_load(
         // SAFETY: not null, and as long as the caller says.
         let bytes = unsafe { core::slice::from_raw_parts(bytes, length) };
         let loaded = Model::load(bytes).map_err(|error| (BAD_FILE, error.to_string()))?;
-        // SAFETY: not null, and the caller's place for a pointer.
+        // SAFETY: not null, and the caller promises memory for a pointer.
         unsafe { *model = Box::into_raw(Box::new(loaded)) };
         Ok(())
     };
-    // SAFETY: the caller's promise about the message.
+    // SAFETY: the caller promises that `message` is null or points to `room` bytes.
     unsafe { ended(message, room, work) }
 }
 
@@ -125,23 +127,23 @@ pub unsafe extern "C" fn secateur_free(model: *mut Model) {
     }
 }
 
-/// The columns of a row.
+/// The number of columns of a row.
 ///
 /// # Safety
 /// `model` is null or comes from [`secateur_load`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_features(model: *const Model) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `model` is null or comes from `secateur_load`.
     unsafe { model.as_ref() }.map_or(0, Model::features)
 }
 
-/// The raw scores of a row.
+/// The number of raw scores of a row.
 ///
 /// # Safety
 /// `model` is null or comes from [`secateur_load`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_outputs(model: *const Model) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `model` is null or comes from `secateur_load`.
     unsafe { model.as_ref() }.map_or(0, Model::outputs)
 }
 
@@ -151,11 +153,11 @@ pub unsafe extern "C" fn secateur_outputs(model: *const Model) -> usize {
 /// `model` is null or comes from [`secateur_load`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_classes(model: *const Model) -> usize {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `model` is null or comes from `secateur_load`.
     unsafe { model.as_ref() }.map_or(0, |model| model.labels().len())
 }
 
-/// A table of the caller's.
+/// A table in the caller's memory.
 struct Table<T> {
     rows: *const T,
     count: usize,
@@ -164,15 +166,15 @@ struct Table<T> {
 }
 
 /// # Safety
-/// `model` comes from [`secateur_load`] or is null, the table has the values that its strides reach or is null, and `scores` has room for
-/// all of them or is null.
+/// `model` comes from [`secateur_load`] or is null, the table has the values that its strides reach
+/// or is null, and `scores` has room for all scores or is null.
 unsafe fn raw_scores<T: Float>(
     model: *const Model,
     table: &Table<T>,
     threads: usize,
     scores: *mut f64,
 ) -> Result<(), Failure> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `model` is null or comes from `secateur_load`.
     let model = unsafe { model.as_ref() }.ok_or_else(null)?;
     let (count, width) = (table.count, model.features());
     if count == 0 {
@@ -187,14 +189,14 @@ unsafe fn raw_scores<T: Float>(
         .and_then(|(rows, columns)| rows.checked_add(columns)?.checked_add(1));
     let length = checked::<T>(length)?;
     let outputs = checked::<f64>(count.checked_mul(model.outputs()))?;
-    // SAFETY: not null, and the caller says that the table has the values which its strides reach.
+    // SAFETY: not null, and the caller says that the table has the values that its strides reach.
     let values = unsafe { core::slice::from_raw_parts(table.rows, length) };
     // SAFETY: not null, and the caller says that there is room for all scores.
     let scores = unsafe { core::slice::from_raw_parts_mut(scores, outputs) };
     let rows = Rows::strided(values, count, width, table.row_stride, table.column_stride).map_err(refused)?;
     #[cfg(feature = "std")]
     return model.raw_scores_by_threads(Path::best(), rows, threads.max(1), scores).map_err(refused);
-    // What several threads share gives the same bits in one.
+    // One thread computes the same bits as several.
     #[cfg(not(feature = "std"))]
     {
         let _ = threads;
@@ -205,7 +207,7 @@ unsafe fn raw_scores<T: Float>(
 /// Raw scores of rows of floats.
 ///
 /// # Safety
-/// As the header says of each pointer.
+/// Each pointer is as the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_raw_scores_f32(
     model: *const Model,
@@ -219,14 +221,14 @@ pub unsafe extern "C" fn secateur_raw_scores_f32(
     room: usize,
 ) -> i32 {
     let table = Table { rows, count, row_stride, column_stride };
-    // SAFETY: the caller's promises, handed on.
+    // SAFETY: the caller makes the promises that `raw_scores` and `ended` need.
     unsafe { ended(message, room, || raw_scores(model, &table, threads, scores)) }
 }
 
 /// Raw scores of rows of doubles.
 ///
 /// # Safety
-/// As the header says of each pointer.
+/// Each pointer is as the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_raw_scores_f64(
     model: *const Model,
@@ -240,13 +242,13 @@ pub unsafe extern "C" fn secateur_raw_scores_f64(
     room: usize,
 ) -> i32 {
     let table = Table { rows, count, row_stride, column_stride };
-    // SAFETY: the caller's promises, handed on.
+    // SAFETY: the caller makes the promises that `raw_scores` and `ended` need.
     unsafe { ended(message, room, || raw_scores(model, &table, threads, scores)) }
 }
 
 /// # Safety
-/// `model` comes from [`secateur_load`] or is null, `scores` has the scores of `count` rows or is null, and `out` has room for
-/// `width` numbers for each or is null.
+/// `model` comes from [`secateur_load`] or is null, `scores` has the scores of `count` rows or is
+/// null, and `out` has room for `width` numbers for each or is null.
 unsafe fn from_scores<'a, T>(
     model: *const Model,
     scores: *const f64,
@@ -254,7 +256,7 @@ unsafe fn from_scores<'a, T>(
     out: *mut T,
     width: impl Fn(&Model) -> usize,
 ) -> Result<(&'a Model, &'a [f64], &'a mut [T]), Failure> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `model` is null or comes from `secateur_load`.
     let model = unsafe { model.as_ref() }.ok_or_else(null)?;
     if scores.is_null() || out.is_null() {
         return Err(null());
@@ -270,7 +272,7 @@ unsafe fn from_scores<'a, T>(
 /// The class of each row.
 ///
 /// # Safety
-/// As the header says of each pointer.
+/// Each pointer is as the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_decide(
     model: *const Model,
@@ -284,9 +286,9 @@ pub unsafe extern "C" fn secateur_decide(
         if count == 0 {
             return Ok(());
         }
-        // SAFETY: the caller's promises, handed on.
+        // SAFETY: the caller makes the promises that `from_scores` needs.
         let (model, scores, classes) = unsafe { from_scores(model, scores, count, classes, |_| 1) }?;
-        // Row by row: memory for all of them at once might not be there.
+        // Row by row, since memory for all rows at once might not be available.
         for (class, scores) in classes.iter_mut().zip(scores.chunks(model.outputs())) {
             let mut found = [0.0];
             model.classes_of(scores, &mut found).map_err(refused)?;
@@ -294,13 +296,13 @@ pub unsafe extern "C" fn secateur_decide(
         }
         Ok(())
     };
-    // SAFETY: the caller's promise about the message.
+    // SAFETY: the caller promises that `message` is null or points to `room` bytes.
     unsafe { ended(message, room, work) }
 }
 
 /// # Safety
-/// `model` comes from [`secateur_load`] or is null, `scores` has the scores of `count` rows or is null, and `out` has room for
-/// `width` numbers for each or is null.
+/// `model` comes from [`secateur_load`] or is null, `scores` has the scores of `count` rows or is
+/// null, and `out` has room for `width` numbers for each or is null.
 unsafe fn probabilities(
     model: *const Model,
     scores: *const f64,
@@ -311,9 +313,9 @@ unsafe fn probabilities(
     if count == 0 {
         return Ok(());
     }
-    // SAFETY: the caller's promises, handed on.
+    // SAFETY: the caller makes the promises that `from_scores` needs.
     let (model, scores, out) = unsafe { from_scores(model, scores, count, out, width) }?;
-    // The caller has made room for what he takes the model for.
+    // The caller has made room for the kind of model that the called function expects.
     if out.len() / count != model.class_count() {
         return Err(refused(PredictError::NoProbabilities));
     }
@@ -323,7 +325,7 @@ unsafe fn probabilities(
 /// The probability of each class of each row.
 ///
 /// # Safety
-/// As the header says of each pointer.
+/// Each pointer is as the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_probabilities(
     model: *const Model,
@@ -334,14 +336,14 @@ pub unsafe extern "C" fn secateur_probabilities(
     room: usize,
 ) -> i32 {
     let width = |model: &Model| model.labels().len();
-    // SAFETY: the caller's promises, handed on.
+    // SAFETY: the caller makes the promises that `probabilities` and `ended` need.
     unsafe { ended(message, room, || probabilities(model, scores, count, out, width)) }
 }
 
-/// The probability of each label of each row, where a row may get several.
+/// The probability of each label of each row, for models with which a row may get several labels.
 ///
 /// # Safety
-/// As the header says of each pointer.
+/// Each pointer is as the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_label_probabilities(
     model: *const Model,
@@ -351,16 +353,16 @@ pub unsafe extern "C" fn secateur_label_probabilities(
     message: *mut c_char,
     room: usize,
 ) -> i32 {
-    // A model of classes may have as many scores as classes, and is none of labels.
+    // A model with classes has no labels, even if it has as many scores as classes.
     let width = |model: &Model| if model.labels().is_empty() { model.outputs() } else { 0 };
-    // SAFETY: the caller's promises, handed on.
+    // SAFETY: the caller makes the promises that `probabilities` and `ended` need.
     unsafe { ended(message, room, || probabilities(model, scores, count, out, width)) }
 }
 
-/// What a regressor's or ranker's own predict gives for each row.
+/// The values that a regressor's or ranker's own `predict` returns for each row.
 ///
 /// # Safety
-/// As the header says of each pointer.
+/// Each pointer is as the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_values(
     model: *const Model,
@@ -374,22 +376,22 @@ pub unsafe extern "C" fn secateur_values(
         if count == 0 {
             return Ok(());
         }
-        // SAFETY: the caller's promises, handed on.
+        // SAFETY: the caller makes the promises that `from_scores` needs.
         let (model, scores, out) = unsafe { from_scores(model, scores, count, values, Model::outputs) }?;
         model.values_of(scores, out).map_err(refused)
     };
-    // SAFETY: the caller's promise about the message.
+    // SAFETY: the caller promises that `message` is null or points to `room` bytes.
     unsafe { ended(message, room, work) }
 }
 
 /// Does every path of this machine give the bits in the file?
 ///
 /// # Safety
-/// As the header says of each pointer.
+/// Each pointer is as the header requires.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn secateur_self_test(model: *const Model, message: *mut c_char, room: usize) -> i32 {
     let work = || {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller promises that `model` is null or comes from `secateur_load`.
         let model = unsafe { model.as_ref() }.ok_or_else(null)?;
         let test = model.self_test().map_err(refused)?;
         match test.paths.iter().find(|(_, fits)| !fits) {
@@ -399,6 +401,6 @@ pub unsafe extern "C" fn secateur_self_test(model: *const Model, message: *mut c
             }
         }
     };
-    // SAFETY: the caller's promise about the message.
+    // SAFETY: the caller promises that `message` is null or points to `room` bytes.
     unsafe { ended(message, room, work) }
 }

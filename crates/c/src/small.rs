@@ -1,4 +1,4 @@
-//! What Rust's standard library does elsewhere: memory, and what happens at a panic.
+//! Replaces two parts of Rust's standard library: the allocator, and the handling of panics.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::{c_int, c_void};
@@ -7,8 +7,9 @@ use core::ptr;
 #[cfg(not(unix))]
 compile_error!("without the feature `std` this library takes aligned memory as Unix gives it");
 
-// The shared library says which others it needs: C and its mathematics, and what Rust's own `alloc` names for unwinding.
-// SAFETY: functions of the C library and of POSIX, with the types that these give them.
+// SAFETY: these are functions of the C library and of POSIX, with the types that those standards
+// give them. The links name the libraries that the shared library needs: the C library, its
+// mathematics, and the unwinding functions to which Rust's own `alloc` refers.
 #[link(name = "c")]
 #[link(name = "m")]
 #[cfg_attr(all(target_os = "linux", target_env = "gnu"), link(name = "gcc_s"))]
@@ -20,24 +21,26 @@ unsafe extern "C" {
     safe fn abort() -> !;
 }
 
-/// What `malloc` aligns to: 16 bytes on systems of 64 bits, 8 on those of 32.
+/// The alignment of memory from `malloc`: 16 bytes on 64-bit systems, 8 on 32-bit systems.
 const MALLOC_ALIGNS: usize = 2 * size_of::<usize>();
 
-/// The allocator of C.
+/// The allocator of the C library.
 struct Malloc;
 
 #[global_allocator]
 static MALLOC: Malloc = Malloc;
 
-// SAFETY: memory of `malloc` and `posix_memalign` is as large and as aligned as asked for, and `free` takes both.
+// SAFETY: memory of `malloc` and `posix_memalign` has the size and alignment that were requested,
+// and `free` accepts both kinds.
 unsafe impl GlobalAlloc for Malloc {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.align() <= MALLOC_ALIGNS {
-            // SAFETY: any size may be asked for.
+            // SAFETY: `malloc` accepts any size.
             return unsafe { malloc(layout.size()) }.cast();
         }
         let mut memory = ptr::null_mut();
-        // SAFETY: the alignment is a power of two above the size of a pointer; the place is ours.
+        // SAFETY: the alignment is a power of two and larger than a pointer; `memory` is a local
+        // variable.
         match unsafe { posix_memalign(&mut memory, layout.align(), layout.size()) } {
             0 => memory.cast(),
             _ => ptr::null_mut(),
@@ -45,18 +48,20 @@ unsafe impl GlobalAlloc for Malloc {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, _: Layout) {
-        // SAFETY: the caller has it from `alloc` or `realloc`.
+        // SAFETY: the caller got the memory from `alloc` or `realloc`.
         unsafe { free(memory.cast()) };
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         if layout.align() <= MALLOC_ALIGNS {
-            // SAFETY: the caller has it from `alloc`, which took it from `malloc`.
+            // SAFETY: the caller got the memory from `alloc`, which got it from `malloc`.
             return unsafe { realloc(memory.cast(), size) }.cast();
         }
-        // SAFETY: the caller gives a size that, rounded up to the alignment, does not overflow.
+        // SAFETY: the caller promises that the size, rounded up to the alignment, does not
+        // overflow.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        // SAFETY: as above; the old memory is copied as far as both reach, and then given back.
+        // SAFETY: as above. The part that fits into both memories is copied, and the old one is
+        // freed.
         unsafe {
             let new = self.alloc(wanted);
             if !new.is_null() {
@@ -68,13 +73,14 @@ unsafe impl GlobalAlloc for Malloc {
     }
 }
 
-/// Nothing can go on, and nobody is there to tell.
+/// The program cannot continue, and without Rust's standard library there is no way to report why.
 #[panic_handler]
 fn panicked(_: &core::panic::PanicInfo<'_>) -> ! {
     abort()
 }
 
-/// Rust's own `alloc`, which was compiled for programs that unwind, names this function. Nothing unwinds here, so that nobody calls it.
+/// Rust's own `alloc` was compiled for programs that unwind, and refers to this function. Nothing
+/// unwinds here, so that it is never called.
 // SAFETY: no other part of this library has a function of this name.
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() -> ! {

@@ -1,4 +1,5 @@
-//! The C example, compiled against the header and the static library, gives the bits of the runtime itself, and every refusal its code.
+//! The C example, compiled against the header and the static library, gives the bits of the runtime
+//! itself, and the right code for every refusal.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -10,7 +11,8 @@ mod command;
 use command::Limited;
 use secateur_runtime::{Model, Rows};
 
-/// The model of `secateur demo`, packed: `secateur demo --dir D; secateur pack D/loans.txt -o model.spk`.
+/// The model of `secateur demo`, packed: `secateur demo --dir D; secateur pack D/loans.txt -o
+/// model.spk`.
 const MODEL: &[u8] = include_bytes!("model.spk");
 
 fn folder() -> PathBuf {
@@ -19,7 +21,8 @@ fn folder() -> PathBuf {
     folder
 }
 
-/// The static library of this build, which cargo puts beside the test's folder; or the one that `make test-c` has built.
+/// The static library of this build, which cargo writes beside the test's folder, or the library
+/// that `make test-c` has built.
 fn library() -> PathBuf {
     if let Some(given) = std::env::var_os("SECATEUR_C_LIBRARY") {
         return given.into();
@@ -96,7 +99,8 @@ fn labels_have_values_and_probabilities_of_their_own() {
     let mut model = std::ptr::null_mut();
     let mut message = [0u8; 200];
     let (text, room) = (message.as_mut_ptr().cast(), message.len());
-    // SAFETY: the pointers point to what they say; the room behind three numbers stays as it is.
+    // SAFETY: each pointer points to what its parameter requires. The memory after the first three
+    // numbers stays unchanged.
     unsafe {
         assert_eq!(secateur_load(LABELS.as_ptr(), LABELS.len(), &mut model, text, room), 0);
         assert_eq!((secateur_outputs(model), secateur_classes(model)), (3, 0));
@@ -112,14 +116,15 @@ fn labels_have_values_and_probabilities_of_their_own() {
         assert_eq!(out[3..], [-1.0; 3]);
         assert_eq!(secateur_values(model, scores.as_ptr(), 1, found, text, room), 0);
         assert_eq!(out, [1.0, 0.0, 0.0, -1.0, -1.0, -1.0]);
-        // No class is chosen, and there is none to have a probability: nothing is written.
+        // A row may get several labels, so that no class is chosen and none has a probability:
+        // nothing is written.
         let mut class = 7;
         assert_eq!(secateur_decide(model, scores.as_ptr(), 1, &mut class, text, room), 3);
         assert_eq!(secateur_probabilities(model, scores.as_ptr(), 1, found, text, room), 3);
         assert_eq!((out[0], class), (1.0, 7));
         assert_eq!(secateur_self_test(model, text, room), 0);
         secateur_free(model);
-        // A model of classes has no labels.
+        // A model with classes has no labels.
         assert_eq!(secateur_load(MODEL.as_ptr(), MODEL.len(), &mut model, text, room), 0);
         assert_eq!(secateur_label_probabilities(model, scores.as_ptr(), 1, found, text, room), 3);
         assert_eq!(secateur_probabilities(model, scores.as_ptr(), 1, found, text, room), 0);
@@ -134,7 +139,8 @@ fn null_pointers_and_wrong_sizes_are_refused() {
     let mut message = [0i8; 80];
     let room = message.len();
     let mut model = std::ptr::null_mut();
-    // SAFETY: null pointers are allowed and refused, the others point to what they say.
+    // SAFETY: null pointers are allowed and refused; the others point to what their parameters
+    // require.
     unsafe {
         assert_eq!(secateur_load(std::ptr::null(), 3, &mut model, message.as_mut_ptr().cast(), room), 1);
         assert_eq!(secateur_load(MODEL.as_ptr(), 20, &mut model, message.as_mut_ptr().cast(), room), 2);

@@ -1,4 +1,5 @@
-//! Sizes that no memory has room for, and null pointers: every function answers with a code, and reads and writes nothing.
+//! Sizes that exceed any memory, and null pointers: every function returns a code, and neither
+//! reads nor writes anything.
 
 use std::ffi::c_char;
 use std::ptr::{null, null_mut};
@@ -7,18 +8,18 @@ use secateur_c::*;
 use secateur_runtime::Model;
 
 const BAD_ARGUMENT: i32 = 1;
-/// Where counts overflow as bytes, as `isize`, or as `usize` once they are multiplied.
+/// Counts that overflow as a number of bytes, as `isize`, or as `usize` once they are multiplied.
 const SIZES: [usize; 5] =
     [usize::MAX, usize::MAX / 8 + 1, usize::MAX / 4 + 1, usize::MAX / 2 + 1, isize::MAX as usize];
 
 fn loaded(bytes: &[u8]) -> *mut Model {
     let mut model = null_mut();
-    // SAFETY: the bytes and the place are ours.
+    // SAFETY: the bytes and the place for the model are valid.
     assert_eq!(unsafe { secateur_load(bytes.as_ptr(), bytes.len(), &mut model, null_mut(), 0) }, 0);
     model
 }
 
-/// The code and the words of a call.
+/// The code and the message of a call.
 fn said(call: impl FnOnce(*mut c_char, usize) -> i32) -> (i32, String) {
     let mut room = [0u8; 200];
     let code = call(room.as_mut_ptr().cast(), room.len());
@@ -39,9 +40,10 @@ fn sizes_that_no_memory_has_room_for_are_bad_arguments() {
     let (mut out, mut classes) = ([0f64; 64], [0u32; 64]);
     for bytes in [&include_bytes!("model.spk")[..], include_bytes!("labels.spk")] {
         let model = loaded(bytes);
-        // SAFETY: what is wrong with these calls is what the functions have to see before they touch memory.
+        // SAFETY: these calls are wrong in ways that the functions must notice before they use any
+        // memory.
         unsafe {
-            // `isize::MAX` bytes are a size that a slice may have.
+            // A slice may have `isize::MAX` bytes.
             for size in &SIZES[..4] {
                 let mut other = null_mut();
                 if isize::try_from(*size).is_err() {
@@ -52,7 +54,7 @@ fn sizes_that_no_memory_has_room_for_are_bad_arguments() {
                 let (scores, o) = (wide.as_ptr(), out.as_mut_ptr());
                 bad(|m, r| secateur_raw_scores_f32(model, row.as_ptr(), size, 64, 1, 1, o, m, r), words);
                 bad(|m, r| secateur_raw_scores_f64(model, scores, size, 64, 1, 1, o, m, r), words);
-                // A row that stands for all of them, too: the scores have no room.
+                // With a row stride of 0 all rows are the same one, but the scores have no room.
                 bad(|m, r| secateur_raw_scores_f64(model, scores, size, 0, 1, 1, o, m, r), words);
                 bad(|m, r| secateur_raw_scores_f64(model, scores, 2, size, 1, 1, o, m, r), words);
                 bad(|m, r| secateur_raw_scores_f64(model, scores, 1, 1, size, 1, o, m, r), words);
@@ -93,7 +95,7 @@ fn null_pointers_are_bad_arguments() {
             (0, 0, 0)
         );
         secateur_free(null_mut());
-        // A message is not wanted.
+        // Without a buffer for the message.
         assert_eq!(secateur_self_test(null(), null_mut(), usize::MAX), BAD_ARGUMENT);
         secateur_free(model);
     }

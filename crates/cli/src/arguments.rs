@@ -36,8 +36,8 @@ pub(crate) struct Arguments {
     verbose: bool,
 }
 
-// In the texts below a paragraph is one line, however long: clap wraps it to the terminal's width. Lines of
-// examples stay within 80 columns, since wrapping would tear them.
+// In the texts below a paragraph is one line of any length: clap wraps it to the terminal's width.
+// Lines of examples stay within 80 columns, because wrapping would break them.
 const EXAMPLES: &str = "\
 Examples:
   secateur demo                                  show it on a small model
@@ -134,7 +134,7 @@ pub(crate) struct Predict {
     pub(crate) reading: Reading,
 }
 
-/// The domain of a file, or what `--no-missing` stands for, over the columns of a model.
+/// The domain in a file, or the one that `--no-missing` stands for, over the columns of a model.
 fn domain(file: Option<&PathBuf>, no_missing: bool, model: &ModelFile) -> Result<secateur::Domain> {
     let Some(path) = file else {
         return Ok(if no_missing { secateur::Domain::no_missing() } else { secateur::Domain::everything() });
@@ -187,7 +187,7 @@ pub(crate) struct Demo {
     pub(crate) dir: PathBuf,
 }
 
-/// How much to say on stderr.
+/// How much is printed on stderr.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verbosity {
     Quiet,
@@ -222,8 +222,8 @@ mod tests {
         super::Arguments::command().debug_assert();
     }
 
-    /// The help of every command at 80 columns: no line is longer, and a line ends inside a sentence only where the
-    /// next word does not fit.
+    /// Checks the help of every command at 80 columns: no line is longer, and a line ends inside a
+    /// sentence only if the next word does not fit.
     #[test]
     fn help_is_wrapped_and_not_torn_at_80_columns() {
         use clap::CommandFactory;
@@ -267,8 +267,8 @@ mod tests {
         assert!(wrapped > 40, "{wrapped}: nothing was looked at");
     }
 
-    /// Is the second line more of the first one's paragraph? Lines that are items of their own (an option, a row of a
-    /// table, an example) are not.
+    /// Does the second line continue the first one's paragraph? Lines that are items of their own
+    /// (an option, a row of a table, an example) do not.
     fn goes_on(line: &str, next: &str) -> bool {
         let words = |text: &str| text.trim_start().to_owned();
         let item = |text: &str| {

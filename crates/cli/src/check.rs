@@ -1,4 +1,5 @@
-//! The `secateur-check` binary; everything is in the checker's library, which the Python package shares.
+//! The `secateur-check` binary; all of its code is in the checker's library, which the Python
+//! package shares.
 
 use std::process::ExitCode;
 

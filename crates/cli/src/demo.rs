@@ -1,6 +1,7 @@
-//! `secateur demo`: the main job on a small model and table of our own (`secateur::demo`), start to finish.
+//! `secateur demo`: the main job on a small built-in model and table (`secateur::demo`), start to
+//! finish.
 //!
-//! Every command that is shown is run as it stands there.
+//! Every command that is shown is really run, exactly as printed.
 
 use std::fs;
 use std::path::Path;
@@ -57,7 +58,7 @@ fn check(words: &[&str]) -> Result<()> {
     }
 }
 
-/// Words as a shell would be given them.
+/// The words as one would type them in a shell.
 fn line(words: &[&str]) -> String {
     let quoted = |word: &&str| match word.contains(char::is_whitespace) {
         true => format!("'{word}'"),
@@ -75,8 +76,8 @@ fn show(words: &[&str], verbosity: Verbosity) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file of the demo; one that is there already is left alone if it is the same, else nothing
-/// is done.
+/// Writes a file of the demo. An existing file is left alone if it is the same; otherwise the demo
+/// stops.
 fn put(path: &Path, content: &[u8]) -> Result<()> {
     let shown = path.display();
     match fs::read(path) {

@@ -1,6 +1,7 @@
-//! `secateur domain`: the inputs that a table suggests can occur.
+//! `secateur domain`: proposes which inputs can occur, from a table.
 //!
-//! The proposal is `secateur::propose`; here are the flags and the files.
+//! The proposal is made by `secateur::propose`; this file has the flags and the reading and
+//! writing.
 
 use anyhow::{Result, anyhow, bail};
 use secateur::propose;
@@ -22,7 +23,7 @@ pub(crate) fn run(command: &Domain, verbosity: Verbosity) -> Result<()> {
     if rows.is_empty() {
         bail!("{path}: the table has no rows, which suggest nothing");
     }
-    // Texts are categories, of which only a model knows which it takes.
+    // Texts are categories, and only a model knows which categories it accepts.
     let texts = table.text_columns();
     if !texts.is_empty() {
         let is_text = |column: usize| texts.iter().any(|&(text, _)| text == column);

@@ -1,7 +1,8 @@
-//! How a run ends: an exit code, and one plain message where something went wrong.
+//! How a run ends: an exit code, and one plain message if something failed.
 //!
-//! A panic is a bug of ours or of a table library. It is recorded, not printed: [`guard`] turns one inside
-//! a library's decoder into an error about the file, [`report`] any other into a request to tell us.
+//! A panic is a bug of secateur or of a table library. It is recorded instead of printed: [`guard`]
+//! turns a panic in a library's decoder into an error about the file, [`report`] turns any other
+//! into a message that asks for a bug report.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -23,9 +24,9 @@ pub(crate) enum Ending {
     Done,
     /// A counterexample was found.
     Refuted,
-    /// Neither proved nor refuted in the budget; or not as far as was asked for.
+    /// Neither proved nor refuted within the budget, or only a part of what was asked for.
     Undecided,
-    /// Some of several inputs were bad, and what is known of each was printed.
+    /// Some of several inputs were bad; the results of all others were printed.
     Failed,
     /// Ended by a signal, with a result.
     Interrupted,
@@ -48,7 +49,7 @@ pub(crate) fn report(run: impl FnOnce() -> Result<Ending>) -> u8 {
         Ok(Ok(Ending::Failed)) => BAD_INPUT,
         Ok(Ok(Ending::Undecided)) => 3,
         Ok(Ok(Ending::Interrupted)) => interrupt::exit_code(),
-        // Whoever reads our output has seen enough (`| head`).
+        // The reader of our output has seen enough (`| head`).
         Ok(Err(error)) if is_broken_pipe(&error) => 0,
         Ok(Err(error)) => {
             complain(&format!("error: {error:#}"));
@@ -65,7 +66,7 @@ pub(crate) fn report(run: impl FnOnce() -> Result<Ending>) -> u8 {
     }
 }
 
-/// Runs a decoder of untrusted bytes that is not ours; a panic in it becomes an error.
+/// Runs a library's decoder on untrusted bytes; a panic in it becomes an error.
 pub(crate) fn guard<T>(decode: impl FnOnce() -> T) -> Result<T> {
     panic::catch_unwind(AssertUnwindSafe(decode)).map_err(|_| anyhow!("{}", last_panic()))
 }

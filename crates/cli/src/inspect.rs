@@ -1,4 +1,4 @@
-//! `secateur inspect`: what a model file is.
+//! `secateur inspect`: the facts about a model file.
 
 use anyhow::{Result, anyhow};
 use secateur::describe_within;

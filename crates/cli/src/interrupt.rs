@@ -1,10 +1,11 @@
-//! Ctrl-C, and what other programs send in its place: SIGTERM (a shutdown, a container that is stopped, `timeout`) and
-//! SIGHUP (a terminal that is closed).
+//! Ctrl-C and the signals that other programs send instead: SIGTERM (a shutdown, a stopped
+//! container, `timeout`) and SIGHUP (a closed terminal).
 //!
-//! A command that has nothing to show yet ends at once. One that can end early with a result asks to be told of the
-//! first signal instead ([`listen`]), and only a second one ends it. Either way no temporary file stays, and the exit
-//! code is 128 and the number of the signal, as a shell gives it: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
-//! A signal that is ignored when the command starts (`nohup`, a job in the background) stays ignored.
+//! A command that has nothing to show yet ends at once. A command that can end early with a result
+//! asks to be notified of the first signal instead ([`listen`]), and only a second signal ends it.
+//! Either way no temporary file is left, and the exit code is 128 plus the number of the signal, as
+//! in a shell: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP. A signal that is ignored when the
+//! command starts (`nohup`, a background job) stays ignored.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,10 +15,11 @@ use secateur::Cancel;
 
 use crate::output;
 
-/// The exit code of a run that a signal ended: Ctrl-C's until another one comes.
+/// The exit code of a run that a signal ended: that of Ctrl-C until another signal arrives.
 static CODE: AtomicU8 = AtomicU8::new(130);
 
-/// Who is to be told of a first signal. Nobody any more once told: the switch itself may have been used by a time limit.
+/// The switch that the first signal sets. It is removed once a signal has set it: a switch that is
+/// set does not show that there was a signal, because a time limit may set it too.
 static LISTENER: Mutex<Option<Cancel>> = Mutex::new(None);
 
 fn listener() -> MutexGuard<'static, Option<Cancel>> {
@@ -29,10 +31,10 @@ pub(crate) fn exit_code() -> u8 {
     CODE.load(Ordering::Relaxed)
 }
 
-/// As long as this lives, a first signal ends nothing but switches a [`Cancel`].
+/// As long as this value exists, the first signal only sets a [`Cancel`].
 pub(crate) struct Listening(());
 
-/// Has a first signal switch `cancel`, for work that then ends with a result.
+/// Lets the first signal set `cancel`, for work that then ends with a result.
 pub(crate) fn listen(cancel: &Cancel) -> Listening {
     *listener() = Some(cancel.clone());
     Listening(())
@@ -44,7 +46,7 @@ impl Drop for Listening {
     }
 }
 
-/// A signal has come.
+/// Handles a signal.
 fn interrupted(code: u8) {
     if let Some(cancel) = listener().take() {
         CODE.store(code, Ordering::Relaxed);
@@ -53,7 +55,7 @@ fn interrupted(code: u8) {
     output::leave(code)
 }
 
-/// Sees to it that signals end the process without a half-written file.
+/// Makes signals end the process without leaving a half-written file.
 #[cfg(unix)]
 pub(crate) fn start() -> Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -65,7 +67,8 @@ pub(crate) fn start() -> Result<()> {
     Ok(())
 }
 
-/// Does this process ignore a signal? Only Linux says so without code that is not safe; elsewhere it counts as heard.
+/// Does this process ignore a signal? Only Linux tells without unsafe code; elsewhere the answer is
+/// no.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -74,7 +77,7 @@ fn is_ignored(signal: i32) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// The same where there is nothing but Ctrl-C.
+/// The same for systems that have only Ctrl-C.
 #[cfg(not(unix))]
 pub(crate) fn start() -> Result<()> {
     ctrlc::set_handler(|| interrupted(130)).context("cannot listen for Ctrl-C")

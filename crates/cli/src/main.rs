@@ -1,4 +1,4 @@
-//! The `secateur` binary; everything is in the library, which the Python package shares.
+//! The `secateur` binary; all of its code is in the library, which the Python package shares.
 
 use std::process::ExitCode;
 

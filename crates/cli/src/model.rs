@@ -1,4 +1,4 @@
-//! Reading a model file, with the file's name in every error.
+//! Reads a model file; every error names the file.
 
 use std::path::Path;
 

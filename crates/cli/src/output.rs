@@ -1,7 +1,8 @@
-//! Where results go: stdout, or a file that is written whole or not at all.
+//! Writes results to stdout, or to a file that is written whole or not at all.
 //!
-//! A file is written under a temporary name in the same folder and renamed when it is complete. An error or a panic
-//! removes temporary files on the way out; how Ctrl-C and its kin do is in [`crate::interrupt`].
+//! A file is written under a temporary name in the same folder and renamed when it is complete. On
+//! an error or a panic, temporary files are removed as the stack unwinds; [`crate::interrupt`] does
+//! the same for signals.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -15,8 +16,8 @@ use tempfile::NamedTempFile;
 
 const STDOUT: &str = "stdout cannot be written";
 
-/// The temporary files that a signal has to remove. Held while one is made or renamed, so that whoever removes
-/// them sees each either not yet, or whole.
+/// The temporary files that a signal has to remove. The lock is held while a file is made or
+/// renamed, so that the signal handler sees each file either not at all or whole.
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn temporary() -> MutexGuard<'static, Vec<PathBuf>> {
@@ -32,10 +33,10 @@ pub(crate) fn leave(code: u8) -> ! {
     process::exit(code.into())
 }
 
-/// A place for results.
+/// A destination for results.
 pub(crate) enum Output {
     Stdout(BufWriter<io::Stdout>),
-    /// What is no regular file (a pipe, `/dev/null`) cannot be replaced, only written to.
+    /// Anything but a regular file (a pipe, `/dev/null`) cannot be replaced, only written to.
     Stream(BufWriter<File>, PathBuf),
     File(BufWriter<NamedTempFile>, PathBuf),
 }
@@ -52,7 +53,7 @@ impl Output {
                 let file = file.map_err(|error| cannot_write(path, &error))?;
                 return Ok(Self::Stream(BufWriter::new(file), path.to_owned()));
             }
-            // A link stays a link: the file behind it is replaced.
+            // A link stays a link: the file that it points to is replaced.
             Ok(_) => fs::canonicalize(path).map_err(|error| cannot_write(path, &error))?,
             Err(_) => path.to_owned(),
         };
@@ -69,8 +70,8 @@ impl Output {
         Ok(Self::File(BufWriter::new(file), path))
     }
 
-    /// Everything that was written so far reaches the disk's file, so that a full disk is noticed before any file
-    /// gets its name.
+    /// Flushes everything that was written to the operating system, so that a full disk is noticed
+    /// before any file gets its final name.
     pub(crate) fn complete(&mut self) -> Result<()> {
         match self {
             Self::Stdout(out) => out.flush().context(STDOUT),
@@ -79,7 +80,7 @@ impl Output {
         }
     }
 
-    /// Flushes, and gives a file its name.
+    /// Flushes, and gives the file its final name.
     pub(crate) fn finish(self) -> Result<()> {
         match self {
             Self::Stdout(mut out) => out.flush().context(STDOUT),
@@ -95,8 +96,8 @@ impl Output {
         }
     }
 
-    /// Writes, with the file's name in the error. Errors of stdout are handed on as they are, so that
-    /// a closed pipe can be told from a full disk.
+    /// Writes bytes; an error names the file. Errors of stdout are passed on unchanged, so that a
+    /// closed pipe can be told from a full disk.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
         match self {
             Self::Stdout(out) => out.write_all(bytes).context(STDOUT),
@@ -106,18 +107,19 @@ impl Output {
     }
 }
 
-/// The page of `--report`, on its way into its file.
+/// The page of `--report`, before its file has its final name.
 pub(crate) struct PageFile(Output);
 
 impl PageFile {
-    /// A place for the page, told before the work begins where it cannot be written to.
+    /// Opens the file for the page, so that a place that cannot be written to is reported before
+    /// the work begins.
     pub(crate) fn open(path: Option<&Path>, taken: &[(&Path, &str)]) -> Result<Option<Self>> {
         let Some(path) = path else { return Ok(None) };
         refuse_to_overwrite(path, taken)?;
         Ok(Some(Self(Output::open(Some(path))?)))
     }
 
-    /// Writes the page, which does not get its name yet.
+    /// Writes the page to its temporary file.
     pub(crate) fn fill(mut self, html: &str) -> Result<Output> {
         self.0.write(html.as_bytes())?;
         self.0.complete()?;
@@ -125,7 +127,8 @@ impl PageFile {
     }
 }
 
-/// Gives complete files their names, one after the other; where one fails, the message says which have theirs.
+/// Gives complete files their final names, one after the other; if one fails, the message names
+/// those that have theirs.
 pub(crate) fn finish_all(outputs: impl IntoIterator<Item = (String, Output)>) -> Result<Vec<String>> {
     let mut written = Vec::new();
     for (name, output) in outputs {
@@ -135,7 +138,7 @@ pub(crate) fn finish_all(outputs: impl IntoIterator<Item = (String, Output)>) ->
     Ok(written)
 }
 
-/// An error that came after these files had got their names.
+/// Adds to an error that these files had already got their final names.
 pub(crate) fn after_writing(error: anyhow::Error, written: &[String]) -> anyhow::Error {
     match written {
         [] => error,
@@ -144,10 +147,10 @@ pub(crate) fn after_writing(error: anyhow::Error, written: &[String]) -> anyhow:
     }
 }
 
-/// Refuses a file to write that is one of those that are read, or another one to write, whatever the spelling of
-/// its path: each comes with what it is.
+/// Refuses to write to a file that is also read, or written for another purpose, however its path
+/// is spelled. Each of `others` comes with a description.
 pub(crate) fn refuse_to_overwrite(target: &Path, others: &[(&Path, &str)]) -> Result<()> {
-    // A pipe or a device is not replaced.
+    // A pipe or a device cannot be overwritten.
     if fs::metadata(target).is_ok_and(|kind| !kind.is_file()) {
         return Ok(());
     }
@@ -159,7 +162,7 @@ pub(crate) fn refuse_to_overwrite(target: &Path, others: &[(&Path, &str)]) -> Re
     Ok(())
 }
 
-/// A path without links and dots; of a file that is not there yet, its folder's.
+/// A path without links and dots; for a file that does not exist yet, based on its folder.
 fn place_of(path: &Path) -> PathBuf {
     if let Ok(place) = path.canonicalize() {
         return place;
@@ -177,7 +180,7 @@ fn place_of(path: &Path) -> PathBuf {
 fn new_temporary(path: &Path, folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".secateur-").suffix(".tmp");
-    // The file's own permissions where it exists, else those of any new file.
+    // The permissions of the existing file, or those of any new file.
     let existing = fs::metadata(path).map(|file| file.permissions()).ok();
     #[cfg(unix)]
     let permissions = {
@@ -202,17 +205,17 @@ pub(crate) fn print(text: &str) -> Result<()> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context(STDOUT)
 }
 
-/// Prints prose, wrapped where stdout is a terminal.
+/// Prints prose, wrapped if stdout is a terminal.
 pub(crate) fn tell(text: &str) -> Result<()> {
     print(&fit_stdout(text))
 }
 
-/// A JSON object as it is printed.
+/// A JSON object as text, as the commands print it.
 pub(crate) fn json_text(object: &serde_json::Value) -> Result<String> {
     Ok(serde_json::to_string_pretty(object).context("cannot be written as JSON")? + "\n")
 }
 
-/// Prints a line to stderr; where stderr is gone there is nobody to tell.
+/// Prints a line to stderr; a failure is ignored, since it could not be reported anywhere.
 pub(crate) fn complain(line: &str) {
     let _ = writeln!(io::stderr(), "{}", fit_stderr(line));
 }

@@ -1,4 +1,5 @@
-//! `secateur pack`: the same model, bit for bit, in a fraction of its bytes, or as C, Rust or WebAssembly, or near to it with quantised leaves; and `secateur self-test`, which runs a
+//! `secateur pack`: the same model, bit for bit, in a fraction of its bytes or as C, Rust or
+//! WebAssembly source; or an approximation with quantised leaves. `secateur self-test` runs a
 //! packed model on this machine and compares its bits with those in the file.
 
 use std::path::Path;
@@ -53,7 +54,8 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
     if let Some(path) = &command.certificate {
         output::refuse_to_overwrite(path, &taken)?;
     }
-    // Every place is opened before the work begins, so that one that cannot be written to is told at once.
+    // Every output is opened before the work begins, so that one that cannot be written to is
+    // reported at once.
     let open = |path: &Path| Ok::<_, anyhow::Error>((path.display().to_string(), Output::open(Some(path))?));
     let packed_to = open(&command.output)?;
     let beside_to = beside.iter().map(|(path, ..)| open(path)).collect::<Result<Vec<_>>>()?;
@@ -61,7 +63,7 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
     let certificate_to = command.certificate.as_deref().map(open).transpose()?;
     let named = |error: &dyn std::fmt::Display| anyhow!("{}: {error}", command.model.display());
     let pruning = if command.prune {
-        // Only pruning can end early with a result; a signal while a model is packed ends the command.
+        // Only pruning can end early with a result; a signal during packing ends the command.
         let _listening = interrupt::listen(&budget.cancel());
         let pruning = prune(&original.file, &[], &PruneOptions::default(), &budget, &Watch::default());
         Some(pruning.map_err(|error| named(&error))?)
@@ -166,7 +168,7 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
     Ok(if done { Ending::Done } else { Ending::Undecided })
 }
 
-/// What the ending of OUT asks for.
+/// The kind of output, from the ending of OUT.
 #[derive(Clone, Copy)]
 enum Kind {
     File,
@@ -230,17 +232,17 @@ impl Kind {
     }
 }
 
-/// What was made.
+/// The result.
 enum Made {
     File(Packing),
     Source(SourcePacking),
     Leaves(Box<QuantisedPacking>),
 }
 
-/// How long the search for a smaller bound takes where nobody said how long.
+/// How long the search for a smaller bound takes if no time limit is given.
 const LEAVES_TIME: Duration = Duration::from_secs(60);
 
-/// Source with quantised leaves.
+/// Writes source with quantised leaves.
 fn leaves(
     command: &Pack,
     form: SourceForm,
@@ -254,7 +256,7 @@ fn leaves(
     options.domain = command.domain(original)?;
     options.same_decisions = command.same_decisions;
     options.threads = command.threads;
-    // A limit that was given is for all that the command does.
+    // A given time limit covers everything that the command does.
     let own = match command.time_limit {
         Some(_) => budget.clone(),
         None => Budget::limit(LEAVES_TIME),
@@ -311,7 +313,8 @@ fn made(
     source.map(Made::Source)
 }
 
-/// `-o model.c` writes model.h beside it, which nobody named: a file of the user's own stays.
+/// `-o model.c` also writes model.h, which the user did not name: a file of the user's own is not
+/// overwritten.
 fn refuse_another_file(path: &Path, what: &str, start: &str) -> Result<()> {
     match std::fs::read(path) {
         Ok(bytes) if !bytes.starts_with(start.as_bytes()) => bail!(
@@ -341,7 +344,7 @@ pub(crate) fn self_test(command: &SelfTest, verbosity: Verbosity) -> Result<Endi
     let model = Model::load(&bytes).map_err(|error| anyhow!("{shown}: {error}"))?;
     let mut progress = Progress::start(verbosity);
     let mut watch = tested(&mut progress, budget.deadline());
-    // The search for the rows is the first fifth, about.
+    // The search for the rows takes about a fifth of the time.
     let test = match model.cover_rows_watched(&mut |share| watch(0.2 * share)) {
         Some(cover) => model.self_test_on(&cover, &mut |share| watch(0.2 + 0.8 * share)),
         None => Ok(None),

@@ -1,4 +1,5 @@
-//! `secateur predict`: classes, values or raw scores of a table, with the bits of the model's own library.
+//! `secateur predict`: classes, values or raw scores for a table, with the bits of the model's own
+//! library.
 
 use std::fmt::Write;
 
@@ -55,22 +56,22 @@ pub(crate) fn run(command: &Predict, verbosity: Verbosity) -> Result<()> {
     Ok(())
 }
 
-/// A model, and what is wanted of it.
+/// A model, and the outputs that are wanted.
 struct Predictor<'a> {
     ensemble: &'a Ensemble,
     probabilities: Option<&'a Probabilities>,
     shown: Shown,
 }
 
-/// What is printed of a row.
+/// The prediction that is printed for a row.
 #[derive(Clone, Copy, PartialEq)]
 enum Shown {
     Class,
     /// The class, and the probability of each.
     Probabilities,
-    /// Which labels a row gets, where it may get several, and the probability of each.
+    /// The labels that a row gets, if it may get several, and the probability of each.
     LabelProbabilities,
-    /// What a regressor's `predict` gives.
+    /// The numbers that a regressor's `predict` returns.
     Values,
     Scores,
 }
@@ -88,7 +89,7 @@ impl Shown {
     }
 }
 
-/// Predicts every row of the table and gives their number.
+/// Predicts every row of the table and returns the number of rows.
 fn predict(
     model: &Predictor<'_>,
     table: &mut Table,
@@ -107,7 +108,8 @@ fn predict(
     let (mut rows, mut names) = (Vec::new(), Vec::new());
     let mut total = 0;
     loop {
-        // The header waits for the first rows: where these are refused, nothing is printed.
+        // The header is printed with the first rows: if the library refuses these, nothing is
+        // printed.
         let count = table.next_rows_and_ids(&mut rows, &mut names)?;
         if count == 0 {
             break;
@@ -117,7 +119,7 @@ fn predict(
             width => names.chunks_exact(width).map(csv_fields).collect::<Result<_>>()?,
         };
         let mut ids = ids.iter();
-        // What comes before a row's prediction.
+        // Writes the id columns in front of a row's prediction.
         let mut begin = |text: &mut String| ids.next().into_iter().for_each(|id| text.push_str(id));
         let write_numbers = |numbers: &[f64]| {
             begin(&mut text);
@@ -192,7 +194,7 @@ fn csv_fields(texts: &[String]) -> Result<String> {
         return Ok(String::new());
     }
     let mut writer = WriterBuilder::new().from_writer(Vec::new());
-    // A last empty field, so that the line ends with a comma.
+    // An empty last field, so that the line ends with a comma.
     writer.write_record(texts.iter().map(String::as_str).chain([""]))?;
     let line = String::from_utf8(writer.into_inner()?)?;
     Ok(line.trim_end_matches('\n').to_owned())

@@ -1,4 +1,4 @@
-//! Progress on stderr, from the second second on: a live line on a terminal, plain lines otherwise.
+//! Progress on stderr, after the first second: a live line on a terminal, plain lines otherwise.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ const SILENT: Duration = Duration::from_secs(1);
 const LIVE: Duration = Duration::from_millis(200);
 const PLAIN: Duration = Duration::from_secs(10);
 
-/// A count of rows or boxes that is shown now and then.
+/// Shows a count of rows or boxes at intervals.
 pub(crate) struct Progress {
     start: Instant,
-    /// When the next line is due; `None` where none is wanted.
+    /// When the next line is due; `None` if none is wanted.
     next: Option<Instant>,
     live: bool,
     shown: bool,
@@ -27,7 +27,8 @@ impl Progress {
         Self { start, next, live: io::stderr().is_terminal(), shown: false }
     }
 
-    /// Shows the count where it is due. `part` is how much of the whole is done, from 0 to 1.
+    /// Shows the count if a line is due. `part` is the share of the whole that is done, from 0 to
+    /// 1.
     pub(crate) fn count(&mut self, count: u64, what: &str, part: Option<f64>) {
         self.line(|| {
             let part = part.map(|part| format!(", {}", percent(part))).unwrap_or_default();
@@ -35,7 +36,7 @@ impl Progress {
         });
     }
 
-    /// Shows a line where it is due, with the time that has gone by.
+    /// Shows a line if one is due, with the elapsed time.
     pub(crate) fn line(&mut self, words: impl FnOnce() -> String) {
         let now = Instant::now();
         if self.next.is_none_or(|next| now < next) {
@@ -45,19 +46,19 @@ impl Progress {
         self.shown = true;
         let line = format!("{}, {:.0} s", words(), self.start.elapsed().as_secs_f64());
         let mut err = io::stderr().lock();
-        // Where stderr is gone there is nobody to tell.
+        // A failure is ignored, since it could not be reported anywhere.
         let _ = if self.live { write!(err, "\r{}\x1b[K", cut_stderr(line)) } else { writeln!(err, "{line}") };
         let _ = err.flush();
     }
 
-    /// Removes the live line, so that something else can be said.
+    /// Removes the live line, so that other text can be printed.
     pub(crate) fn clear(&mut self) {
         if self.live && self.shown {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }
 
-    /// Removes the live line for good and gives the time taken.
+    /// Removes the live line for good and returns the time taken.
     pub(crate) fn finish(&mut self) -> Duration {
         self.next = None;
         self.clear();
@@ -65,7 +66,7 @@ impl Progress {
     }
 }
 
-/// A share from 0 to 1.
+/// A share from 0 to 1 as a percentage.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.0}%", share.clamp(0.0, 1.0) * 100.0)
 }

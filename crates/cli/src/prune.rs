@@ -1,8 +1,8 @@
-//! `secateur prune`: a smaller model that decides the same on every input, or on request one of a given
-//! size that does not (`--method`).
+//! `secateur prune`: makes a smaller model that decides the same on every input, or on request one
+//! of a given size that does not (`--method`).
 //!
-//! The road from the model to the checked result is `secateur::prune`; here are the flags, the files and what is
-//! shown on the way.
+//! The pipeline from the model to the checked result is `secateur::prune`; this file has the flags,
+//! the files and the progress display.
 
 use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -28,10 +28,11 @@ use crate::verify::LimitOrNone;
 use crate::{interrupt, model, output};
 use secateur::internal::text::counted;
 
-/// What would help is measured for as long as the run took, within these limits.
+/// After a run, trials of what would make the model smaller get as much time as the run took,
+/// within these limits.
 const SHORTEST_TRIALS: Duration = Duration::from_secs(1);
 const LONGEST_TRIALS: Duration = Duration::from_secs(10);
-/// How often the progress is looked at.
+/// How often the progress is polled.
 const WATCH: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(command: &Prune, verbosity: Verbosity) -> Result<Ending> {
@@ -43,7 +44,7 @@ pub(crate) fn run(command: &Prune, verbosity: Verbosity) -> Result<Ending> {
     let taken = refuse_to_overwrite(command)?;
     let domain = command.domain(&original.file)?;
     let rows = read_rows(command, original.file.ensemble(), verbosity)?;
-    // A place that cannot be written to is told before the work, not after it.
+    // An output that cannot be written to is reported before the work, not after it.
     let mut output = Output::open(Some(&command.output))?;
     let certificate = match &command.certificate {
         Some(path) => Some((path.display().to_string(), Output::open(Some(path))?)),
@@ -60,7 +61,7 @@ pub(crate) fn run(command: &Prune, verbosity: Verbosity) -> Result<Ending> {
     options.classes = rows.classes;
     let trees = original.file.ensemble().trees().len();
     let watch = Watch::default();
-    // Until the model is written, a first signal ends what is going on and nothing more.
+    // Until the model is written, the first signal only ends the search.
     let listening = interrupt::listen(&budget.cancel());
     let pruning = watched(&watch, &budget, options.self_check, trees, verbosity, || {
         prune(&original.file, &rows.values, &options, &budget, &watch)
@@ -69,7 +70,7 @@ pub(crate) fn run(command: &Prune, verbosity: Verbosity) -> Result<Ending> {
     pruning.seconds.read = read;
     let writing = Instant::now();
     let bytes = pruning.bytes.as_deref().context("a model that was read from a file has bytes")?;
-    // All files are complete before the first of them gets its name.
+    // All files are complete before the first of them gets its final name.
     output.write(bytes)?;
     output.complete()?;
     let certificate = match (&pruning.certificate, certificate) {
@@ -106,7 +107,7 @@ pub(crate) fn run(command: &Prune, verbosity: Verbosity) -> Result<Ending> {
         }
         _ => None,
     };
-    // The proof is nothing without the file that it is about, so it comes after it.
+    // The certificate is useless without the model file, so it is written after the model.
     let files = [(to.clone(), output)].into_iter().chain(certificate).chain(page);
     let written = output::finish_all(files)?;
     drop(listening);
@@ -131,8 +132,8 @@ pub(crate) fn run(command: &Prune, verbosity: Verbosity) -> Result<Ending> {
     })
 }
 
-/// Where little can go: what would make the model smaller, measured. The files are written by now, so whoever has seen
-/// enough may press Ctrl-C.
+/// If little can be removed, measures and shows what would make the model smaller. The files are
+/// already written, so the user may press Ctrl-C at any time.
 fn show_offers(
     original: &Model,
     rows: &[f64],
@@ -168,7 +169,7 @@ fn show_offers(
     output::tell(&found.words(&original.file, Some(original.bytes)))
 }
 
-/// `--method`: one of the paper's baselines, or its pruner without the whole oracle.
+/// `--method`: one of the paper's baselines, or the paper's pruner with a weakened oracle.
 fn without_proof(
     command: &Prune,
     way: Way,
@@ -212,13 +213,13 @@ fn without_proof(
 
 /// A way to prune without a proof.
 enum Way {
-    /// The pruner, with less than the whole oracle.
+    /// The pruner, with a weakened oracle.
     Searched(Scrutiny),
-    /// One of the paper's baselines: so many trees, chosen in this order.
+    /// One of the paper's baselines: the order in which trees are chosen, and how many.
     ToSize(Order, usize),
 }
 
-/// What `--method` asks for, with the options that go with it.
+/// The way that `--method` asks for, with its options.
 fn unproved(command: &Prune, method: Method) -> Result<Way> {
     let order = match method {
         Method::Rows | Method::Boxes => return searched(command, method).map(Way::Searched),
@@ -246,7 +247,7 @@ fn unproved(command: &Prune, method: Method) -> Result<Way> {
     Ok(Way::ToSize(order, size))
 }
 
-/// What `--method rows` and `--method boxes` ask for.
+/// The scrutiny that `--method rows` and `--method boxes` ask for.
 fn searched(command: &Prune, method: Method) -> Result<Scrutiny> {
     let scrutiny = if method == Method::Boxes {
         let boxes = command.boxes.filter(|&boxes| boxes > 0);
@@ -270,7 +271,7 @@ fn method_name(method: Method) -> String {
     method.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// The solver of that name, if it was built in.
+/// The solver of that name, if it is built in.
 fn solver(wanted: arguments::Solver) -> Result<LinearSolver> {
     let name = match wanted {
         arguments::Solver::Simplex => "simplex",
@@ -285,7 +286,7 @@ fn solver(wanted: arguments::Solver) -> Result<LinearSolver> {
     })
 }
 
-/// The user's choices. A certificate that is to be written is checked in any case.
+/// The user's options. A certificate that is to be written is always checked.
 fn options(
     command: &Prune,
     solver: LinearSolver,
@@ -315,7 +316,7 @@ fn options(
     }
 }
 
-/// Options that are about decisions do not go with scores that are kept.
+/// Refuses options about decisions if scores are to be kept.
 fn refuse_mixed_claims(command: &Prune) -> Result<()> {
     let band = command.band.0 != secateur::Band::Auto;
     let given = [
@@ -329,7 +330,8 @@ fn refuse_mixed_claims(command: &Prune) -> Result<()> {
     }
 }
 
-/// No file that is read may be written to, and none twice; what is taken, for the report.
+/// Refuses to write to a file that is read, or twice to the same file; returns the paths in use,
+/// for the report.
 fn refuse_to_overwrite(command: &Prune) -> Result<Vec<(&Path, &'static str)>> {
     let model = "the model itself, which the proof is about (replace it when you are done with it)";
     let mut taken: Vec<(&Path, &str)> = vec![(&command.model, model)];
@@ -348,7 +350,8 @@ fn refuse_to_overwrite(command: &Prune) -> Result<Vec<(&Path, &'static str)>> {
     Ok(taken)
 }
 
-/// A file is loaded by its name in some libraries: say so where the name promises another format.
+/// Some libraries detect a file's format by its name: prints a note if the name promises another
+/// format.
 fn hint_at_extension(output: &Path, file: &ModelFile, verbosity: Verbosity) {
     let (dialect, own) = (file.dialect(), file.extension());
     let given = output.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
@@ -366,9 +369,9 @@ fn hint_at_extension(output: &Path, file: &ModelFile, verbosity: Verbosity) {
 /// The user's rows.
 #[derive(Debug, Default)]
 struct Rows {
-    /// One after the other, those that the library accepts.
+    /// The rows that the library accepts, one after the other.
     values: Vec<f64>,
-    /// Their classes, where the table has them.
+    /// Their classes, if the table has them.
     classes: Vec<ClassId>,
 }
 
@@ -404,7 +407,7 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, verbosity: Verbosity) -> Resu
     })
 }
 
-/// Runs the whole road and shows how far it has come.
+/// Runs the whole pipeline and shows its progress.
 fn watched<T: Send>(
     watch: &Watch,
     budget: &Budget,
@@ -415,7 +418,7 @@ fn watched<T: Send>(
 ) -> T {
     let (working, done) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        // The end of the work closes the channel, and so wakes the watcher at once.
+        // The end of the work closes the channel, which wakes the progress loop at once.
         let worker = scope.spawn(move || {
             let _working = working;
             prune()
@@ -435,7 +438,7 @@ fn watched<T: Send>(
     })
 }
 
-/// Says what Ctrl-C or another signal does, if one came.
+/// Prints how the command reacts to a signal, if one came.
 fn tell_of_interrupt(budget: &Budget, verbosity: Verbosity, progress: &mut Progress) -> bool {
     if !budget.is_cancelled() {
         return false;

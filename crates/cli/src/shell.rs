@@ -1,4 +1,5 @@
-//! `secateur completions` and `secateur man`: what a shell and `man` know of the commands, made from their definitions.
+//! `secateur completions` and `secateur man`: completion scripts and manual pages, generated from
+//! the definitions of the commands.
 
 use std::fs;
 use std::path::PathBuf;

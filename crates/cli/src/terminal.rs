@@ -1,7 +1,8 @@
-//! What a terminal has room for.
+//! Fits text to the width of a terminal.
 //!
-//! Texts come wrapped for a hundred columns, as they are for files and pipes. A terminal gets them wrapped for its own
-//! width, which is also the most that a live line may take: a longer one could not be taken back.
+//! Texts are wrapped for 100 columns, for files and pipes. For a terminal they are wrapped again to
+//! its own width. A live line may take at most one line of the terminal: a longer one could not be
+//! erased.
 
 use std::io::{self, IsTerminal};
 
@@ -10,12 +11,12 @@ use terminal_size::{Width, terminal_size};
 
 /// The column where the values of a list begin (`secateur::internal::text::entry`).
 const VALUES: usize = 18;
-/// Below this nothing can be wrapped that reads well.
+/// Text is not wrapped to fewer columns than this, because it would not read well.
 const NARROWEST: usize = 40;
-/// Lines beyond this are hard to read, however wide the window is.
+/// Longer lines are hard to read, however wide the window is.
 const WIDEST: usize = 100;
 
-/// Fits what goes to stdout to its width, where that is a terminal.
+/// Fits text for stdout to its width, if it is a terminal.
 pub(crate) fn fit_stdout(text: &str) -> String {
     match columns(&io::stdout()) {
         Some(width) => fit(text, width.clamp(NARROWEST, WIDEST)),
@@ -23,7 +24,7 @@ pub(crate) fn fit_stdout(text: &str) -> String {
     }
 }
 
-/// Fits a line for stderr to its width, where that is a terminal.
+/// Fits a line for stderr to its width, if it is a terminal.
 pub(crate) fn fit_stderr(line: &str) -> String {
     match columns(&io::stderr()) {
         Some(width) => fit(line, width.clamp(NARROWEST, WIDEST)),
@@ -31,10 +32,10 @@ pub(crate) fn fit_stderr(line: &str) -> String {
     }
 }
 
-/// As much of a live line as one line of stderr holds.
+/// The part of a live line that fits one line of stderr.
 pub(crate) fn cut_stderr(line: String) -> String {
     match columns(&io::stderr()) {
-        // The last column stays free: some terminals go on to the next line when it is filled.
+        // The last column stays free: some terminals move to the next line when it is filled.
         Some(width) if line.chars().count() >= width.max(2) => line.chars().take(width.max(2) - 1).collect(),
         _ => line,
     }
@@ -47,7 +48,8 @@ fn columns(stream: &impl IsTerminal) -> Option<usize> {
     terminal_size().map(|(Width(width), _)| usize::from(width)).filter(|&width| width > 0)
 }
 
-/// Wraps every paragraph anew: a line and those that go on below it, where the values are.
+/// Wraps every paragraph again: a line together with its continuation lines, which are indented to
+/// the column of values.
 fn fit(text: &str, width: usize) -> String {
     let goes_on = |line: &str| {
         line.len() > VALUES && line[..VALUES].trim().is_empty() && !line[VALUES..].starts_with(' ')
@@ -69,7 +71,7 @@ fn fit(text: &str, width: usize) -> String {
     fitted.join("\n")
 }
 
-/// Wraps one line at its spaces, with what follows indented as its value or its text is.
+/// Wraps one line at its spaces; continuation lines are indented like its value or its text.
 fn wrap(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line.to_owned();
@@ -104,7 +106,7 @@ mod tests {
              nine ten eleven twelve\n                  \
              thirteen\n\nend\n"
         );
-        // Nothing is lost, and wrapping for the old width brings back the old text.
+        // Nothing is lost, and wrapping to the old width restores the old text.
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(&fitted), words(text));
         assert_eq!(

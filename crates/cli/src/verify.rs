@@ -1,6 +1,8 @@
-//! `secateur verify`: do two models decide alike on every input? With `--scores`: how far can their scores be apart?
+//! `secateur verify`: do two models decide alike on every input? With `--scores`: how far can their
+//! scores be apart?
 //!
-//! The roads are `secateur::verify` and `secateur::verify_scores`; here are the flags, the files and what is shown on the way.
+//! The pipelines are `secateur::verify` and `secateur::verify_scores`; this file has the flags, the
+//! files and the progress display.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +23,7 @@ use crate::table::Table;
 use crate::terminal::fit_stdout;
 use crate::{interrupt, model, output, progress};
 
-/// How often the progress is looked at.
+/// How often the progress is polled.
 const WATCH: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(command: &Verify, verbosity: Verbosity) -> Result<Ending> {
@@ -69,14 +71,15 @@ pub(crate) fn run(command: &Verify, verbosity: Verbosity) -> Result<Ending> {
         );
     }
     let shared = Arc::default();
-    // With a checkpoint, a first signal keeps it; else there is nothing to keep.
+    // With a checkpoint the first signal ends the search and keeps the checkpoint; without one
+    // there is nothing to keep.
     let listening = command.checkpoint.as_ref().map(|_| interrupt::listen(&budget.cancel()));
     let answer =
         watched(&shared, verbosity, || verify(&first.file, &second.file, &rows, &options, &budget, &shared));
     drop(listening);
     let [one, two] = [&command.first, &command.second].map(|path| path.display().to_string());
     let answer = answer.map_err(|error| anyhow!("{one} and {two}: {error}"))?;
-    // All files are complete before the first of them gets its name.
+    // All files are complete before the first of them gets its final name.
     let mut files = Vec::new();
     let certificate = match (&answer.certificate, out) {
         (Some(proof), Some((path, mut out))) => {
@@ -126,7 +129,7 @@ pub(crate) fn run(command: &Verify, verbosity: Verbosity) -> Result<Ending> {
     })
 }
 
-/// How far the scores can be apart.
+/// Answers how far the scores can be apart.
 fn run_scores(
     command: &Verify,
     verbosity: Verbosity,
@@ -198,7 +201,7 @@ fn run_scores(
     })
 }
 
-/// Runs a search and shows how far it has come.
+/// Runs a search and shows its progress.
 pub(crate) fn watched<T: Send>(
     shared: &Progress,
     verbosity: Verbosity,
@@ -206,7 +209,7 @@ pub(crate) fn watched<T: Send>(
 ) -> T {
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
-        // Nobody is left to listen only where this thread panicked.
+        // Sending fails only if the receiving thread has panicked.
         let searcher = scope.spawn(move || sender.send(search()).is_ok());
         let mut progress = progress::Progress::start(verbosity);
         let result = loop {
@@ -227,7 +230,7 @@ pub(crate) fn watched<T: Send>(
     })
 }
 
-/// The rows of the table, one after the other.
+/// The rows of the table, row after row.
 fn read_rows(command: &Verify, ensemble: &Ensemble, verbosity: Verbosity) -> Result<Vec<f64>> {
     let Some(path) = &command.data else {
         if command.target.is_some() {
@@ -287,12 +290,12 @@ impl std::str::FromStr for Limit {
     }
 }
 
-/// A time limit, or `none`, where there is one unless somebody says so.
+/// A time limit, or `none`, for commands that have a limit by default.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LimitOrNone(pub(crate) Option<Duration>);
 
 impl LimitOrNone {
-    /// The budget of a command that prunes; without a word of the user, the standard one.
+    /// The budget of a command that prunes: the standard one if no limit is given.
     pub(crate) fn budget(given: Option<Self>) -> Budget {
         given.map_or_else(Budget::standard, |limit| Budget::maybe(limit.0))
     }

@@ -1,5 +1,6 @@
-//! `secateur verify-many`: many pairs of models, from a list. Each pair has a line of the answer's table, whatever happens to the
-//! others, and a file of results lets a run go on where an earlier one was ended.
+//! `secateur verify-many`: many pairs of models, from a list. Each pair gets its own line of
+//! output, even if others fail, and a file of results lets a run resume where an earlier one was
+//! ended.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -21,7 +22,7 @@ use crate::arguments::{Verbosity, VerifyMany};
 use crate::failure::{Ending, guard};
 use crate::{model, output};
 
-/// Outcomes that stay what they are when a pair is asked again.
+/// Outcomes that do not change when a pair is asked again.
 const FINAL: [&str; 5] = ["identical", "different", "within", "exceeds", "measured"];
 /// Of these, the ones with a counterexample.
 const REFUTED: [&str; 2] = ["different", "exceeds"];
@@ -32,17 +33,17 @@ struct Pair {
     second: PathBuf,
 }
 
-/// What is known of a pair.
+/// The result of a pair.
 struct Known {
-    /// The digests of the models, where both could be read.
+    /// The digests of the models, if both could be read.
     models: Option<[String; 2]>,
     question: Value,
     outcome: String,
-    /// What went wrong, or why the pair is undecided.
+    /// The error, or why the pair is undecided.
     message: Option<String>,
-    /// What `verify --json` prints.
+    /// The object that `verify --json` prints.
     answer: Option<Value>,
-    /// Taken from the file of results.
+    /// Was it taken from the file of results?
     kept: bool,
 }
 
@@ -79,7 +80,7 @@ pub(crate) fn run(command: &VerifyMany, verbosity: Verbosity) -> Result<Ending> 
             let said = say(command, index, &pairs[index], &known, results.as_mut());
             endings.push(known.outcome);
             if let Err(error) = said {
-                // The pairs that were not begun are not asked.
+                // Pairs that have not been started are skipped.
                 next.store(pairs.len(), Ordering::Relaxed);
                 return Err(error);
             }
@@ -103,7 +104,7 @@ pub(crate) fn run(command: &VerifyMany, verbosity: Verbosity) -> Result<Ending> 
     })
 }
 
-/// The list: CSV with the columns `first` and `second`, and others that are not looked at.
+/// Reads the list: a CSV file with the columns `first` and `second`; other columns are ignored.
 fn read_list(path: &Path) -> Result<Vec<Pair>> {
     let shown = path.display();
     let mut reader = csv::ReaderBuilder::new()
@@ -125,7 +126,7 @@ fn read_list(path: &Path) -> Result<Vec<Pair>> {
     Ok(pairs)
 }
 
-/// Prints a result, and adds it to the file of results.
+/// Prints a result, and appends it to the file of results.
 fn say(
     command: &VerifyMany,
     index: usize,
@@ -163,7 +164,7 @@ fn say(
     }
 }
 
-/// Asks about one pair; a fault of ours in it does not end the others.
+/// Compares one pair; a panic in it does not end the others.
 fn ask_guarded(command: &VerifyMany, pair: &Pair, old: &Old) -> Known {
     let failed = |message: String| Known {
         models: None,
@@ -233,7 +234,7 @@ fn ask(command: &VerifyMany, pair: &Pair, old: &Old) -> Result<Known> {
     Ok(Known { models: Some(models), question, outcome, message, answer: Some(answer), kept: false })
 }
 
-/// What is asked of a pair: all that an answer depends on beside the two models.
+/// The question about a pair: everything that an answer depends on besides the two models.
 fn question(command: &VerifyMany, domain: &secateur::Domain) -> Value {
     let band = match command.band.0 {
         _ if command.scores => Value::Null,
@@ -248,7 +249,7 @@ fn question(command: &VerifyMany, domain: &secateur::Domain) -> Value {
         "within": command.within,
         "doubles": command.doubles,
         "missing": !command.no_missing,
-        // The models of a `where` are part of what is printed, trees and all.
+        // The debug output includes the models that a `where` refers to, with their trees.
         "domain": command.domain.as_ref().map(|_| FileDigest::of(format!("{domain:?}").as_bytes()).to_string()),
     })
 }
@@ -256,7 +257,7 @@ fn question(command: &VerifyMany, domain: &secateur::Domain) -> Value {
 /// Answers of earlier runs, by the digests of the models and the question.
 type Old = HashMap<([String; 2], String), (String, Value)>;
 
-/// The file of results: a line of JSON for each.
+/// The file of results: one line of JSON for each.
 struct Results {
     file: File,
     path: PathBuf,
@@ -270,7 +271,7 @@ impl Results {
         let mut whole = 0;
         if path.exists() {
             let text = std::fs::read(path).map_err(|error| anyhow!("{shown}: cannot be read: {error}"))?;
-            // What stands behind the last line feed was cut off when its writer was ended.
+            // Bytes after the last line feed are an incomplete line of a run that was ended.
             whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
             for (number, line) in text[..whole].split_inclusive(|&byte| byte == b'\n').enumerate() {
                 let Some((key, answer)) = entry(line) else {
@@ -298,7 +299,8 @@ impl Results {
     }
 }
 
-/// One line of the file of results: its key where it holds a final answer, and the answer. `None` where it is no result.
+/// Reads one line of the file of results: its key if it holds a final answer, and the answer.
+/// `None` if it is not a result.
 #[expect(clippy::type_complexity, reason = "a pair of what the map above holds")]
 fn entry(line: &[u8]) -> Option<(Option<([String; 2], String)>, (String, Value))> {
     let mut line: Value = serde_json::from_slice(line).ok()?;

@@ -1,5 +1,5 @@
-//! `secateur-check` as a program: its exit codes, what it prints, and what its options demand, on the files of the
-//! corpus in `testdata/certificates` (`corpus.rs` says how those are made).
+//! Tests `secateur-check` as a program: its exit codes, its output, and what its options demand, on
+//! the corpus in `testdata/certificates` (`corpus.rs` describes how its files are made).
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn the_program_ends_with_the_codes_of_its_contract() {
         let fields: Vec<&str> = line.split('\t').collect();
         let [file, first, second, verdict, reason, step, message] = fields[..] else { panic!("{line}") };
         let (first, second) = (format!("models/{first}"), format!("models/{second}"));
-        // A certificate about a threshold is for those who ask for that threshold.
+        // A certificate about a threshold is accepted only if that threshold is given.
         let given: &[&str] = match file {
             "accept/threshold" => &["--threshold", "0.6"],
             _ => &["--where", "models/stumps.json"],
@@ -38,7 +38,7 @@ fn the_program_ends_with_the_codes_of_its_contract() {
             assert!(text.is_empty() && errors.contains(reason), "{line}: {errors}");
             continue;
         }
-        // Several threads say the same.
+        // The answer does not depend on the number of threads.
         let several = run(&[&first, &second, file, "--json", given[0], given[1], "--threads", "3"]);
         assert_eq!((several.0, &several.1), (code, &text), "{line}: {}", several.2);
         let json: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -72,7 +72,8 @@ fn the_program_ends_with_the_codes_of_its_contract() {
     );
     assert_eq!(with("--band=0").0, 1);
     assert!(with("--band=0.001").1.starts_with("valid"));
-    // A claim about exact sums is none about decisions, however wide the band, nor is one about decisions one about ties.
+    // A claim about exact sums is not a claim about decisions, however wide the band; and a claim
+    // about decisions is not one about ties.
     let exact = ["models/binary.json", "models/binary.json", "accept/itself"];
     let (code, text, _) = run(&exact);
     assert!(
@@ -189,7 +190,8 @@ fn the_program_ends_with_the_codes_of_its_contract() {
     assert_eq!(asked("").0, 1);
     let (code, _, errors) = asked("[columns.no]\nmin = 1\n");
     assert!(code == 2 && errors.contains("columns.no: the model has no column \"no\""), "{errors}");
-    // Scores of another model, which has to be given, by itself or by the domain that is asked for.
+    // A claim about scores of another model: that model has to be given, by itself or in the domain
+    // that is asked for.
     let scored = ["models/stumps.json", "models/second_stump.json", "accept/where"];
     let (code, text, _) = run(&scored);
     assert!(code == 1 && text.contains("that model is not given") && text.contains("claim.where"), "{text}");

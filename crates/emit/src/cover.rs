@@ -1,4 +1,5 @@
-//! The cover test: a C program that predicts rows which reach every leaf and threshold, and compares every bit.
+//! The cover test: a C program that predicts rows which reach every leaf and threshold, and
+//! compares every bit.
 
 use secateur_checker::source::Language;
 use secateur_model::{Decision, Ensemble, NumberType};
@@ -6,20 +7,20 @@ use secateur_model::{Decision, Ensemble, NumberType};
 use crate::EmitError;
 use crate::write::float;
 
-/// Rows, and what the exact predictor says of them.
+/// Rows with their expected results.
 #[derive(Clone, Copy, Debug)]
 pub struct Cover<'a> {
     /// One row after the other.
     pub rows: &'a [f64],
-    /// What the functions give for each row.
+    /// The expected results of the functions, for each row.
     pub expected: Expected<'a>,
-    /// The class of each row; none where there are no classes.
+    /// The class of each row; empty if there are no classes.
     pub classes: &'a [u32],
 }
 
-/// Rows as what each changes of the one before, the first of zeros.
+/// Rows as changes to the row before; the first one changes a row of zeros.
 pub(crate) struct Changes {
-    /// How many changes each row has.
+    /// The number of changes of each row.
     pub(crate) counts: Vec<u32>,
     /// The column of each change.
     pub(crate) features: Vec<u32>,
@@ -28,7 +29,7 @@ pub(crate) struct Changes {
 }
 
 impl Cover<'_> {
-    /// The rows, which have so many columns, as changes of numbers of this type.
+    /// The rows as changes, in numbers of the type `input`; a row has `width` columns.
     pub(crate) fn changes(&self, width: usize, input: NumberType) -> Changes {
         let mut changes = Changes { counts: Vec::new(), features: Vec::new(), values: Vec::new() };
         let mut before = vec![0f64; width];
@@ -48,17 +49,18 @@ impl Cover<'_> {
     }
 }
 
-/// What is expected of a row.
+/// The expected results of a row.
 #[derive(Clone, Copy, Debug)]
 pub enum Expected<'a> {
     /// Raw scores, bit for bit.
     Scores(&'a [f64]),
-    /// Sums that are whole numbers, of quantised leaves.
+    /// The whole-number sums of quantised leaves.
     Sums(&'a [i32]),
 }
 
 impl Expected<'_> {
-    /// Where the source's own function decides: an exponential function's ties are the target's own affair.
+    /// Should the test compare classes? Not if an exponential function decides: the last bits of
+    /// that function are the target's own.
     pub(crate) fn compares_classes(self, model: &Ensemble) -> bool {
         match self {
             Self::Scores(_) => matches!(model.decision(), Decision::Threshold { .. } | Decision::Argmax),
@@ -67,9 +69,10 @@ impl Expected<'_> {
     }
 }
 
-/// A C program that includes `header` (the declarations, or a model that is all header) and tests the model on the machine that it runs on: it
-/// prints what it found and returns 0 if every bit is right, 1 otherwise. Who has no `main` or no `printf` defines `NAME_NO_MAIN` and
-/// calls `NAME_test`, which returns the number of wrong rows.
+/// A C program that includes `header` (the declarations, or a model that is a header itself) and
+/// tests the model on the machine on which it runs. It prints the result and returns 0 if every bit
+/// is right, 1 otherwise. A target without `main` or `printf` defines `NAME_NO_MAIN` and calls
+/// `NAME_test`, which returns the number of wrong rows.
 pub fn cover_test(
     model: &Ensemble,
     name: &str,
@@ -189,7 +192,7 @@ fn integer_type(values: &[u32]) -> &'static str {
     }
 }
 
-/// A table; one zero where it would be empty, which C does not have.
+/// Writes a table. An empty one gets a zero, since C has no empty tables.
 fn table(text: &mut String, kind: &str, name: &str, tokens: &[String]) {
     let zero = ["0".to_owned()];
     let tokens = if tokens.is_empty() { &zero } else { tokens };
@@ -201,8 +204,8 @@ fn table(text: &mut String, kind: &str, name: &str, tokens: &[String]) {
     *text += "};\n";
 }
 
-/// A Rust program that tests the module in the file `module` on the machine that it runs on: it prints what it found and ends with 0 if every bit
-/// is right, 1 otherwise.
+/// A Rust program that tests the module in the file `module` on the machine on which it runs. It
+/// prints the result and ends with 0 if every bit is right, 1 otherwise.
 pub fn rust_cover_test(model: &Ensemble, module: &str, cover: &Cover<'_>) -> String {
     let (input, sums) = (model.domain().number, model.accumulation().number);
     let (width, outputs) = (model.features().len().max(1), model.group_count());

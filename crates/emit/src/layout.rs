@@ -1,10 +1,14 @@
-//! A model as tables: thresholds as ranks in bins of a byte, trees in preorder with three small numbers for each inner node.
+//! A model as tables: thresholds become ranks in bins of a byte, trees are written in preorder with
+//! three small numbers for each inner node. "The text" is the fixed program of
+//! `secateur_checker::source` that reads these tables.
 //!
-//! Every comparison of a column is written as `x <= u` with u of the type of inputs, and the u of a column are sorted. The rank of
-//! a value is the number of u that it is above; a row goes right at a node iff its rank is above the node's. A missing value has
-//! the smallest or the largest rank, by the side that the node sends it to, and so has a zero that a node has a side for: so a column
-//! has a bin for each such pair of sides, and for each 255 thresholds. Tests for equality and membership have a bin each, which
-//! is 0 for left and 1 for right.
+//! Every comparison of a column is written as `x <= u`, with u of the inputs' type, and the
+//! different u of a column are sorted. The rank of a value is the number of u that it is above; a
+//! row goes right at a node iff its rank is above the node's. A missing value has the smallest or
+//! the largest rank, by the side that the node sends it to, and so does a zero if the node has a
+//! side for zero. A column therefore has a bin for each such pair of sides and for each 255
+//! thresholds. A test for equality or membership has a bin of its own, which is 0 for left and 1
+//! for right.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,38 +22,44 @@ use secateur_model::{
 use crate::EmitError;
 use crate::quantise::{LeafBits, Quantisation};
 
-/// Thresholds that a bin counts.
+/// Thresholds that a bin can count.
 const CHUNK: usize = 255;
 
-/// What an inner node is: a bin, the rank up to which rows go left, and the inner nodes on its left.
+/// The three numbers of an inner node: its bin, the rank up to which rows go left, and the number
+/// of inner nodes on its left.
 const NODE_TABLES: [&str; 3] = ["node_bin", "node_rank", "node_left"];
 
 /// How the inner nodes of trees are laid out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NodeLayout {
-    /// About three bytes each, in tables that are quick to read.
+    /// About three bytes for each node, in tables that are quick to read.
     #[default]
     Compact,
-    /// As few bits as the largest of their numbers need, one behind the other: fewer bytes, and more instructions to read them. Where these are more than 31, and in
-    /// models without splits, as compact. Not in WebAssembly.
+    /// Each number has only as many bits as the largest one of its kind needs, without gaps: fewer
+    /// bytes, but more instructions to read them. Models whose nodes need more than 31 bits and
+    /// models without splits are laid out as compact. Not available in WebAssembly.
     Small,
-    /// Quick to walk: trees filled up to perfect ones where that takes no more than four bytes a node, else nodes of four bytes with leaves of four bytes between them, else
-    /// as compact; and values are ranked as whole numbers. Not in WebAssembly.
+    /// Quick to walk. Trees are filled up to perfect ones if that takes at most four bytes for each
+    /// node; otherwise nodes have four bytes, with leaves of four bytes between them; if neither is
+    /// possible, the layout is compact. Values are ranked as whole numbers. Not available in
+    /// WebAssembly.
     Fast,
 }
 
-/// The text has code for so many levels of trees that are filled up.
+/// The text has code for filled-up trees of at most this many levels.
 const MOST_LEVELS: usize = 8;
-/// A test that every row passes to the left: no rank is above 255.
+/// The rank of a test that sends every row left: no rank of a row is above 255.
 const NEVER_RIGHT: u32 = 255;
-/// A word has so many bits for the words on its left.
+/// The most words on the left of a node: a node's word has 14 bits for their number.
 const MOST_WORDS_LEFT: usize = 0x3fff;
-/// The text has code for so many levels without leaves.
+/// The text has code for at most this many levels without leaves.
 const MOST_SURE: usize = 4;
-/// A tree whose leaves are all one level too high has so many of them, and none needs more words above its leaves.
+/// No tree needs more filler words above its leaves than this: one for each leaf, if all leaves are
+/// one level too high.
 const MOST_ABOVE: usize = 1 << (MOST_SURE - 1);
-/// Of so many words of nodes and leaves one more may stand above leaves, so that more levels have none.
+/// Filler words may be added for another level without leaves if there are at least this many words
+/// of nodes and leaves for each of them.
 const WORDS_FOR_ONE_ABOVE: usize = 16;
 
 /// The tables and numbers of a model, by their names in the text.
@@ -61,14 +71,14 @@ pub(crate) struct Layout {
     pub(crate) floats: BTreeMap<&'static str, Vec<f64>>,
     /// Counts in the text.
     pub(crate) counts: BTreeMap<&'static str, usize>,
-    /// Other numbers in the text, of the type that is named beside.
+    /// The other numbers in the text, each with its type.
     pub(crate) numbers: BTreeMap<&'static str, (f64, NumberType)>,
-    /// The least sum of class 1, where sums are whole numbers.
+    /// The smallest sum for which a model with whole-number sums chooses class 1.
     pub(crate) limit: Option<i32>,
 }
 
 impl Layout {
-    /// With leaves as they are, or quantised.
+    /// Lays out a model, with its own leaves or with quantised ones.
     pub(crate) fn new(model: &Ensemble, leaves: Option<LeafBits>) -> Result<Self, EmitError> {
         if model.features().steps().is_some() {
             return Err(EmitError::Steps);
@@ -92,7 +102,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The same for a WebAssembly module, where every number that is not whole is a double.
+    /// The same tables for a WebAssembly module, where every number that is not whole is a double.
     pub(crate) fn data(&self) -> WasmData {
         let mut doubles: BTreeMap<&'static str, f64> =
             self.numbers.iter().map(|(&name, &(value, _))| (name, value)).collect();
@@ -106,7 +116,7 @@ impl Layout {
         }
     }
 
-    /// The rule by which scores become probabilities.
+    /// Adds the rule by which scores become probabilities.
     pub(crate) fn probabilities(&mut self, model: &Ensemble, link: Link) -> Result<(), EmitError> {
         let (rule, number): (&[&'static str], _) = match link {
             Link::Logistic32 => (&["p_logistic32"], None),
@@ -132,7 +142,7 @@ impl Layout {
         Ok(())
     }
 
-    /// The nodes in another layout; a WebAssembly module has them as they are.
+    /// Changes the layout of the nodes. A WebAssembly module keeps the tables that `new` made.
     pub(crate) fn arrange(&mut self, nodes: NodeLayout) -> Result<(), EmitError> {
         if !self.parts.contains("splits") {
             return Ok(());
@@ -140,14 +150,16 @@ impl Layout {
         match nodes {
             NodeLayout::Compact => self.tests(),
             NodeLayout::Small if self.node_widths().iter().sum::<usize>() < 32 => self.bits()?,
-            // Nodes that no word holds: too many bins, or trees that are too large.
+            // The numbers of a node do not fit into a word: there are too many bins, or the trees
+            // are too large.
             NodeLayout::Small => self.tests(),
             NodeLayout::Fast => self.fast(),
         }
         Ok(())
     }
 
-    /// As quick to walk as the trees and their leaves allow, where a bin's number fits in a byte.
+    /// Makes the layout that is fastest to walk for these trees and leaves, if the number of a bin
+    /// fits into a byte.
     fn fast(&mut self) {
         if self.counts["bins"] > 256 {
             return;
@@ -157,7 +169,8 @@ impl Layout {
         let leaves: usize = trees.iter().map(|tree| tree.leaves.len()).sum();
         let levels = trees.iter().map(|tree| tree.levels).max().unwrap_or_default();
         let (places, leaf) = (trees.len() << levels.min(MOST_LEVELS), self.leaf_bytes());
-        // A word is a leaf of 32 bits, and on the left of a node there are its inner nodes, and a leaf more than these.
+        // A leaf must be a word of 32 bits. The words on the left of a node are its inner nodes
+        // there, their leaves, which are one more, and filler words.
         let floats = self.parts.contains("f32_sums")
             && !self.parts.contains("listed")
             && !self.parts.contains("every");
@@ -174,7 +187,8 @@ impl Layout {
         }
     }
 
-    /// For the search by steps how often the number of thresholds of each column can be halved.
+    /// Adds how often the number of thresholds of each column can be halved, for the search in
+    /// steps.
     fn steps(&mut self) {
         if let Some(first) = self.integers.get("first_threshold") {
             let steps = first.windows(2).map(|pair| (pair[1] - pair[0]).ilog2()).collect();
@@ -183,7 +197,7 @@ impl Layout {
         }
     }
 
-    /// The bytes that a leaf takes in its table.
+    /// The number of bytes of a leaf in its table.
     fn leaf_bytes(&self) -> usize {
         let whole = |name: &str| match self.integers[name].iter().copied().max().unwrap_or_default() {
             0..=0xff => 1,
@@ -200,7 +214,7 @@ impl Layout {
         each * own
     }
 
-    /// Where the nodes and leaves of each tree are.
+    /// The places of each tree's nodes and leaves.
     fn shapes(&self) -> Vec<Shape> {
         let lefts = &self.integers["node_left"];
         let (mut node, mut leaf) = (0, 0);
@@ -214,12 +228,13 @@ impl Layout {
         self.integers["inner"].iter().map(shape).collect()
     }
 
-    /// Trees filled up to so many levels: a table of tests by their places, and as many leaves as there are places below the last level.
+    /// Fills all trees up to this number of levels: a table has the tests by their places, and each
+    /// place below the last level has a leaf.
     fn full(&mut self, trees: &[Shape], levels: usize) {
         let [bins, ranks, _] = self.nodes();
         let width = 1usize << levels;
         let mut tests = vec![NEVER_RIGHT << 8; trees.len() * width];
-        // For each place of a leaf the one that stands there.
+        // For each place of a leaf, the index of the leaf that is written there.
         let mut places = vec![0; trees.len() * width];
         for (index, tree) in trees.iter().enumerate() {
             let first = index * width;
@@ -246,7 +261,8 @@ impl Layout {
         self.parts.extend(["tests", "full"]);
     }
 
-    /// Nodes of four bytes in preorder, leaves between them, and above leaves of the first levels nodes that every row passes to the left.
+    /// Writes nodes of four bytes in preorder with the leaves between them. Leaves of the first
+    /// levels get filler nodes above them, which every row passes to the left.
     fn words(&mut self, trees: &[Shape]) {
         let (bins, ranks) = (&self.integers["node_bin"], &self.integers["node_rank"]);
         let lefts = &self.integers["node_left"];
@@ -289,14 +305,15 @@ impl Layout {
         self.parts.insert("words");
     }
 
-    /// A test and a skip for each node, where a bin's number fits in a byte.
+    /// Writes a test and a skip for each node, if the number of a bin fits into a byte.
     fn tests(&mut self) {
         if self.counts["bins"] > 256 {
             return;
         }
         let [bins, ranks, lefts] = self.nodes();
         let mut skips: Vec<u32> = lefts.iter().map(|left| 2 * (left + 1)).collect();
-        // Nodes, each with the number of inner nodes of its subtree: where none are on its right, there is a leaf.
+        // Nodes, each with the number of inner nodes of its subtree. If there are none on a node's
+        // right, its right child is a leaf.
         let mut start = 0;
         for &inner in &self.integers["inner"] {
             let mut open = vec![(start, inner)];
@@ -316,7 +333,8 @@ impl Layout {
         self.integers.insert("node_skip", skips);
     }
 
-    /// The numbers of each node in as many bits as the largest of each kind needs; positions of leaves likewise.
+    /// Writes the numbers of each node, and the positions of leaves, with as many bits as the
+    /// largest one of each kind needs.
     fn bits(&mut self) -> Result<(), EmitError> {
         let widths = self.node_widths();
         let nodes = self.nodes();
@@ -332,12 +350,12 @@ impl Layout {
         Ok(())
     }
 
-    /// The bits that bin, rank and inner nodes on the left need.
+    /// The number of bits that a bin, a rank and the number of inner nodes on the left need.
     fn node_widths(&self) -> [usize; 3] {
         NODE_TABLES.map(|name| width(&self.integers[name]))
     }
 
-    /// Bin, rank and inner nodes on the left of each node, taken out of the tables.
+    /// Takes bin, rank and inner nodes on the left of each node out of the tables.
     fn nodes(&mut self) -> [Vec<u32>; 3] {
         NODE_TABLES.map(|name| self.integers.remove(name).unwrap_or_default())
     }
@@ -348,7 +366,8 @@ impl Layout {
         }
     }
 
-    /// What rows are.
+    /// Adds what the text needs to know of a row: its columns and scores, the type of inputs, and
+    /// the zero window.
     fn inputs(&mut self, model: &Ensemble) {
         let domain = model.domain();
         self.counts.insert("features", model.features().len());
@@ -361,7 +380,7 @@ impl Layout {
         }
     }
 
-    /// What is neither a column nor a tree, where sums are whole numbers.
+    /// Adds everything except columns and trees, for a model whose sums are whole numbers.
     fn quantised_facts(&mut self, model: &Ensemble, quantised: &Quantisation) {
         self.inputs(model);
         self.part("quantised", true);
@@ -380,7 +399,7 @@ impl Layout {
         }
     }
 
-    /// What is neither a column nor a tree.
+    /// Adds everything except columns and trees.
     fn facts(&mut self, model: &Ensemble) {
         let accumulation = model.accumulation();
         self.inputs(model);
@@ -400,7 +419,8 @@ impl Layout {
                 self.part("threshold", true);
                 self.part("strict", strict);
                 self.counts.insert("group", group.index());
-                // A number that a float holds is compared as a float, which is cheaper on small machines.
+                // If a float holds the threshold, it is compared as a float, which is cheaper on
+                // small machines.
                 let narrow =
                     accumulation.number == NumberType::F32 && NumberType::F32.round(threshold) == threshold;
                 let number = if narrow { NumberType::F32 } else { NumberType::F64 };
@@ -514,7 +534,8 @@ impl Layout {
             self.integers.insert("leaf", out.whole);
             return Ok(());
         }
-        // Many equal leaves (forests) are cheaper as numbers of a list.
+        // If many leaves are equal, as in forests, a list of the different ones and their indices
+        // takes less memory.
         let distinct: BTreeSet<u64> = out.leaf.iter().map(|leaf| leaf.to_bits()).collect();
         let distinct: Vec<u64> = distinct.into_iter().collect();
         let size = if model.accumulation().number == NumberType::F64 { 8 } else { 4 };
@@ -535,17 +556,21 @@ impl Layout {
     }
 }
 
-/// Where the nodes and leaves of a tree are, in preorder. The place of the first is 1; those below place i are at 2i and 2i + 1, up to where a tree has more levels than the text.
+/// The places of a tree's nodes and leaves, in preorder. The root has place 1, and the children of
+/// place i have places 2i and 2i + 1, as long as the tree has no more levels than the text has code
+/// for.
 struct Shape {
     levels: usize,
-    /// The place of each inner node, and its number among all.
+    /// The place of each inner node, and its index among all inner nodes of the model.
     inner: Vec<(usize, usize)>,
-    /// The place of each leaf, the levels above it, and its number among all.
+    /// The place of each leaf, the number of levels above it, and its index among all leaves of the
+    /// model.
     leaves: Vec<(usize, usize, usize)>,
 }
 
 impl Shape {
-    /// From the number of inner nodes on the left of each, the number of the first node and of the first leaf.
+    /// Made from the number of inner nodes on the left of each node; the tree's first node and
+    /// first leaf have these indices.
     fn new(lefts: &[u32], first_node: usize, first_leaf: usize) -> Self {
         let mut shape = Self { levels: 0, inner: Vec::new(), leaves: Vec::new() };
         let mut open = vec![(1usize, 0, 0, lefts.len(), 0)];
@@ -557,7 +582,7 @@ impl Shape {
             }
             shape.inner.push((place, first_node + node));
             let left = lefts[node] as usize;
-            // Places are used where levels are few.
+            // Deeper places are never used.
             let below = if depth < MOST_LEVELS { 2 * place } else { 0 };
             open.push((below + 1, depth + 1, node + 1 + left, inner - 1 - left, leaf + left + 1));
             open.push((below, depth + 1, node + 1, left, leaf));
@@ -566,20 +591,24 @@ impl Shape {
     }
 }
 
-/// What is still to be written as words.
+/// Work that remains while words are written.
 enum Open {
-    /// A subtree with so many levels above it: its first node, its inner nodes, and its first leaf.
+    /// Write a subtree: the number of levels above it, the index of its first node, the number of
+    /// its inner nodes, and the index of its first leaf.
     Subtree(usize, usize, usize, usize),
     /// The left side of the node at this word is complete.
     LeftDone(usize),
 }
 
-/// The word of a node that every row passes to the left, where a leaf stands or another such node.
+/// The word of a filler node, which every row passes to the left. `leaf`: its left child is a leaf,
+/// not another filler.
 fn above_leaf(leaf: bool) -> u32 {
     NEVER_RIGHT << 24 | u32::from(leaf) << 9
 }
 
-/// In how many of their first levels trees are to have no leaves: the walk need not ask there whether it has come to one. A leaf costs a word for each level that it would have to be lower.
+/// The number of first levels that shall have no leaves, so that the walk need not test there
+/// whether it has reached one. A leaf in these levels costs one filler word for each level that it
+/// is too high.
 fn sure_levels(trees: &[Shape]) -> usize {
     let depths = || trees.iter().flat_map(|tree| tree.leaves.iter().map(|&(_, depth, _)| depth));
     let words: usize = trees.iter().map(|tree| tree.inner.len() + tree.leaves.len()).sum();
@@ -587,7 +616,7 @@ fn sure_levels(trees: &[Shape]) -> usize {
     (2..=MOST_SURE).rev().find(|&sure| above(sure) * WORDS_FOR_ONE_ABOVE <= words).unwrap_or(1)
 }
 
-/// The trees in preorder.
+/// The tables of all trees, in preorder.
 struct Trees {
     number: NumberType,
     groups: usize,
@@ -597,7 +626,7 @@ struct Trees {
     rank: Vec<u32>,
     left: Vec<u32>,
     leaf: Vec<f64>,
-    /// The same where leaves are quantised.
+    /// The leaves, if they are quantised.
     whole: Vec<u32>,
 }
 
@@ -650,7 +679,7 @@ impl Trees {
         }
     }
 
-    /// The numbers of a leaf; zero for scores that its tree does not add to.
+    /// Adds the numbers of a leaf, and zero for scores that its tree does not add to.
     fn push_whole(&mut self, tree: &Tree, numbers: &[u32]) {
         match tree.output() {
             Output::Group(group) if self.every => {
@@ -661,12 +690,12 @@ impl Trees {
         }
     }
 
-    /// What a leaf adds: the product with the tree's weight, rounded as the library rounds it.
+    /// Adds the values of a leaf, multiplied by the tree's weight and rounded as the library does.
     fn push_leaf(&mut self, tree: &Tree, values: &[f64]) {
         let rounded = |value: f64| self.number.round(tree.weight() * value);
         match tree.output() {
             Output::Group(group) if self.every => {
-                // Adding minus zero changes no number, not even a zero's sign.
+                // Adding minus zero changes no number, not even the sign of a zero.
                 let value = |at| if at == group.index() { rounded(values[0]) } else { -0.0 };
                 self.leaf.extend((0..self.groups).map(value));
             }
@@ -675,7 +704,8 @@ impl Trees {
     }
 }
 
-/// A bin of a column that is compared: the column, where missing values and zeros go, and its first threshold.
+/// A bin of a column with comparisons: the column, where missing values and zeros go, and the index
+/// of its first threshold.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Bin {
     feature: u32,
@@ -697,14 +727,15 @@ struct Equal {
     bits: u64,
 }
 
-/// The bins of a row. Each map has the number of the bin.
+/// The bins of a row. Each map gives the index of a bin.
 struct Bins {
     input: NumberType,
     thresholds: BTreeMap<u32, Vec<f64>>,
     numbers: BTreeMap<Bin, u32>,
     sets: BTreeMap<Set, u32>,
     equals: BTreeMap<Equal, u32>,
-    /// For each column of categories: how numbers become codes, and whether what is none is missing.
+    /// For each categorical column: how numbers become codes, and whether a number without a code
+    /// is missing.
     rules: BTreeMap<u32, u32>,
 }
 
@@ -758,7 +789,7 @@ impl Bins {
         Ok(bins)
     }
 
-    /// The bin of a comparison, and the rank up to which it goes left.
+    /// The bin of a comparison, and the rank up to which the comparison goes left.
     fn number(&self, split: Split<'_>) -> (Bin, u32) {
         let zero = match split.test {
             Test::LessOrEqualButZero { zero_left, .. } => 2 | u32::from(zero_left) << 2,
@@ -782,7 +813,7 @@ impl Bins {
         Set { feature: split.feature.0, flags, codes: set.to_vec() }
     }
 
-    /// The bin of a test, and the rank up to which it goes left.
+    /// The index of a test's bin, and the rank up to which the test goes left.
     fn of(&self, split: Split<'_>) -> (u32, u32) {
         match split.test {
             Test::Member { set, members_left } => (self.sets[&self.set(split, set, members_left)], 0),
@@ -796,7 +827,7 @@ impl Bins {
 }
 
 fn equal(split: Split<'_>, value: f64) -> Equal {
-    // Zeros of both signs equal the same numbers.
+    // Zeros of both signs are equal to the same numbers.
     let value = if value == 0.0 { 0.0 } else { value };
     Equal { feature: split.feature.0, missing_left: u32::from(split.missing_left), bits: value.to_bits() }
 }
@@ -805,7 +836,8 @@ fn rule(model: &Ensemble, feature: u32) -> Option<&CategoryRule> {
     model.features().categories(secateur_model::FeatureId(feature)).map(|categories| &categories.rule)
 }
 
-/// The u of the same comparison as `x <= u` for x of the type of inputs: NaN where nothing goes left.
+/// The u with which `x <= u` replaces a comparison, for x of the inputs' type; NaN if nothing goes
+/// left.
 fn at_most(test: Test<'_>, number: NumberType) -> Option<f64> {
     match test {
         Test::LessOrEqual { threshold } | Test::LessOrEqualButZero { threshold, .. } => {
@@ -820,17 +852,18 @@ fn at_most(test: Test<'_>, number: NumberType) -> Option<f64> {
     }
 }
 
-/// A number that inputs cannot be becomes NaN, which equals nothing.
+/// NaN, which equals nothing, if no input can have this value.
 fn or_nan(value: f64, number: NumberType) -> f64 {
     if number.round(value) == value { value } else { f64::NAN }
 }
 
-/// The bits that the largest of these numbers needs, at least one.
+/// The number of bits that the largest of these numbers needs, at least one.
 fn width(numbers: &[u32]) -> usize {
     (u32::BITS - numbers.iter().copied().max().unwrap_or_default().leading_zeros()).max(1) as usize
 }
 
-/// Numbers of so many bits each, one behind the other, from the lowest bit of each word on, and a word of zeros behind them.
+/// Packs numbers with the given widths in bits into words, without gaps and from the lowest bit of
+/// each word on. A word of zeros follows.
 fn words(numbers: impl Iterator<Item = (u32, usize)>) -> Result<Vec<u32>, EmitError> {
     let (mut words, mut used) = (vec![0u32], 0);
     for (number, width) in numbers {
@@ -849,16 +882,16 @@ fn words(numbers: impl Iterator<Item = (u32, usize)>) -> Result<Vec<u32>, EmitEr
         }
     }
     words.push(0);
-    // The text counts bits in numbers of 32 bits.
+    // The text counts these bits with 32-bit numbers.
     if words.len() > 1 << 27 { Err(EmitError::TooLarge("2^32 bits of nodes and more")) } else { Ok(words) }
 }
 
-/// What stands at each of these places, so many numbers each.
+/// The values at these places; each place has `each` of them.
 fn at_places<T: Copy>(values: &[T], places: &[usize], each: usize) -> Vec<T> {
     places.iter().flat_map(|place| &values[place * each..][..each]).copied().collect()
 }
 
-/// C has no empty tables.
+/// Adds a zero to an empty table, which C does not have.
 fn or_zero<T: Default>(mut table: Vec<T>) -> Vec<T> {
     if table.is_empty() {
         table.push(T::default());
@@ -866,7 +899,7 @@ fn or_zero<T: Default>(mut table: Vec<T>) -> Vec<T> {
     table
 }
 
-/// By value, NaN first. Zeros of both signs are one threshold.
+/// Compares by value, NaN first. Zeros of both signs are one threshold.
 fn order(a: &f64, b: &f64) -> std::cmp::Ordering {
     match (a.is_nan(), b.is_nan()) {
         (true, true) => std::cmp::Ordering::Equal,

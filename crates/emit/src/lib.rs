@@ -1,10 +1,13 @@
-//! Writes a tree ensemble as source: tables, and the one fixed page of code that runs them, with the library's own bits.
+//! Writes a tree ensemble as source: tables, and one fixed page of code that evaluates them with
+//! the bits of the model's own library.
 //!
-//! The code is not made here. It is a text that `secateur-checker` knows (`secateur_checker::source`), which reads the result back
-//! and compares it with the model, node by node. This crate lays the model out in tables, writes these into the text, and writes a
-//! program that tests the result on the machine that it is for.
+//! This crate does not generate code. The code is a fixed text of `secateur-checker`
+//! (`secateur_checker::source`), which reads the result back and compares it with the model, node
+//! by node. This crate lays the model out in tables, writes them into the text, and writes a
+//! program that tests the result on the target machine.
 //!
-//! With quantised leaves ([`LeafBits`]) the result is another model, near to the first; how near is for the checker to say.
+//! With quantised leaves ([`LeafBits`]) the result is a different model with nearby scores; the
+//! checker computes how near they are.
 
 mod cover;
 mod layout;
@@ -22,47 +25,47 @@ pub use write::{DECLARATIONS_START, Form, Style, declarations, emit};
 
 use thiserror::Error;
 
-/// Why a model is not written as source.
+/// Why a model cannot be written as source.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EmitError {
-    /// A name that a compiler would not take.
+    /// A compiler would not accept functions with this name.
     #[error(
         "{0:?} cannot be the start of functions' names: give a letter, then letters, digits and underscores, at most 40 in \
          all, and no word of C, C++ or Rust"
     )]
     Name(String),
-    /// Sums that are multiplied as a whole.
+    /// The model's sums are multiplied as a whole.
     #[error(
         "a model whose sums are multiplied by a scale cannot be written as source: multiply its leaves instead"
     )]
     Scale,
-    /// The last step of a pipeline.
+    /// The model is the last step of a pipeline.
     #[error(
         "a model behind the steps of a pipeline cannot be written as source, because a program would be given rows that did not \
          go through them; save the last step and let the others make its rows"
     )]
     Steps,
-    /// Something that only models in memory have.
+    /// The model's category labels were matched with another's, which only models in memory have.
     #[error(
         "a model whose category labels were matched with another's cannot be written as source; use the file itself"
     )]
     Joined,
-    /// Leaves that cannot become small whole numbers.
+    /// The leaves cannot become small whole numbers.
     #[error("the leaves of this model cannot be quantised: {0}")]
     NotQuantised(&'static str),
-    /// Keys for a target that compares floats.
+    /// Keys were requested for a target that compares floats.
     #[error("a WebAssembly module compares floats as every engine does, and has no keys: leave them out")]
     Keys,
-    /// Another layout of nodes for a target that has one.
+    /// Another layout of nodes was requested for a target that has only one.
     #[error("a WebAssembly module has one layout of its nodes: leave the other out")]
     Layout,
-    /// Probabilities of a model that has none.
+    /// Probabilities were requested of a model that has none.
     #[error(
         "this model has no probabilities: its library makes none of its scores, or the file does not say how"
     )]
     NoProbabilities,
-    /// A number that the tables have no room for.
+    /// A number is larger than the tables can hold.
     #[error("the model is too large to be written as source: {0}")]
     TooLarge(&'static str),
 }

@@ -1,15 +1,18 @@
-//! Leaves as small whole numbers: a factor for each tree, and one unit, a power of two, for all sums.
+//! Leaves as small whole numbers, with a factor for each tree and one unit, a power of two, for all
+//! sums.
 //!
-//! The least leaf of a tree becomes zero, the largest about 255 (65535), and what the least one was goes into the intercept: so a tree uses its numbers for
-//! the range of its own leaves, however far from zero that is. The unit is as fine as sums in 32 bits and factors in 16 bits allow. Everything here is computed in doubles:
-//! how far it moves scores is no promise of this file's, but computed by the checker, exactly, from what was written.
+//! The smallest leaf of a tree becomes zero and the largest about 255 (or 65535); the value of the
+//! smallest leaf is added to the intercept. A tree thus uses its whole numbers for the range of its
+//! own leaves, however far from zero that range is. The unit is as fine as sums of 32 bits and
+//! factors of 16 bits allow. Everything here is computed in doubles and promises nothing about
+//! scores: the checker computes exactly, from the written file, how far they move.
 
 use secateur_checker::source::LARGEST_SUM;
 use secateur_model::{Decision, Ensemble, Exact, Output, Tree};
 
 use crate::EmitError;
 
-/// The number type of quantised leaves.
+/// The size of quantised leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LeafBits {
@@ -20,7 +23,7 @@ pub enum LeafBits {
 }
 
 impl LeafBits {
-    /// The largest number of a leaf.
+    /// The largest whole number of a leaf.
     fn largest(self) -> f64 {
         match self {
             Self::Eight => 255.0,
@@ -31,20 +34,21 @@ impl LeafBits {
 
 /// The largest factor of a tree.
 const LARGEST_FACTOR: f64 = 65535.0;
-/// So many factors are tried for each tree.
+/// The number of factors that are tried for each tree.
 const FACTORS: u32 = 24;
-/// Exponents of units that the checker takes, and a little less.
+/// Exponents of the unit; the checker accepts a slightly wider range.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -800..=800;
 
 /// A model's leaves as whole numbers.
 pub(crate) struct Quantisation {
     pub(crate) unit: f64,
-    /// What sums start from.
+    /// The values from which sums start.
     pub(crate) starts: Vec<i32>,
     pub(crate) factors: Vec<u32>,
-    /// For each tree the numbers of its leaves, as the model numbers them; for a tree of all scores one for each score.
+    /// For each tree the numbers of its leaves, in the model's order; a leaf of a tree that adds to
+    /// all scores has a number for each score.
     pub(crate) leaves: Vec<Vec<u32>>,
-    /// Of two classes: the least sum of class 1.
+    /// For two classes: the smallest sum for which class 1 is chosen.
     pub(crate) limit: Option<i32>,
 }
 
@@ -79,7 +83,7 @@ impl Quantisation {
         Err(EmitError::NotQuantised("its scores are too large"))
     }
 
-    /// With this unit; `None` where something does not fit.
+    /// Quantises with this unit; `None` if a number does not fit.
     fn in_units(
         model: &Ensemble,
         trees: &[Spread],
@@ -91,7 +95,8 @@ impl Quantisation {
         let mut leaves = Vec::with_capacity(trees.len());
         let divisor = model.accumulation().divisor();
         let mut starts: Vec<f64> = model.intercepts().iter().map(|start| start / divisor / unit).collect();
-        // The largest sum in units, and how far the leaves of all trees are off, at least and at most.
+        // For each score: the largest sum of products, and the smallest and the largest error that
+        // all trees together can make, in units.
         let mut most = vec![0.0f64; groups];
         let mut errors = vec![[0.0f64; 2]; groups];
         for (tree, spread) in model.trees().iter().zip(trees) {
@@ -99,7 +104,8 @@ impl Quantisation {
             if least > LARGEST_FACTOR {
                 return None;
             }
-            // A factor that is a little larger may meet the leaves better, above all where a tree has few of them.
+            // A slightly larger factor may be closer to the leaves, above all if a tree has few of
+            // them.
             let tries = (0..FACTORS).map(|more| least + f64::from(more));
             let tried = tries.filter(|&factor| factor <= LARGEST_FACTOR).map(|factor| {
                 let numbers = Numbers::new(tree, spread, divisor, unit, factor, bits);
@@ -107,7 +113,7 @@ impl Quantisation {
             });
             let (_, factor, numbers) = tried.min_by(|a, b| a.0.total_cmp(&b.0))?;
             for (column, &(group, low)) in spread.low.iter().enumerate() {
-                // A product by itself has to fit too, however far below zero the sum starts.
+                // Each product has to fit by itself, too, even if the sum starts far below zero.
                 if numbers.most[column] > LARGEST_SUM as f64 {
                     return None;
                 }
@@ -120,7 +126,7 @@ impl Quantisation {
             factors.push(factor as u32);
             leaves.push(own);
         }
-        // Errors to one side are moved to the middle.
+        // The starting values move so that the errors are centred around zero.
         let starts: Vec<f64> = starts
             .iter()
             .zip(&errors)
@@ -139,10 +145,11 @@ impl Quantisation {
     }
 }
 
-/// The leaves of a tree as numbers, with some factor.
+/// The leaves of a tree as whole numbers, for a given factor.
 struct Numbers {
     own: Vec<u32>,
-    /// For each score that the tree adds to: the largest product, in units, and by how much products are off, at least and at most.
+    /// For each score that the tree adds to: the largest product, and the smallest and the largest
+    /// error of a product, in units.
     most: Vec<f64>,
     errors: Vec<[f64; 2]>,
 }
@@ -168,18 +175,18 @@ impl Numbers {
         numbers
     }
 
-    /// How far the errors of a score are apart, where they are farthest.
+    /// The largest difference between the errors of one score.
     fn widest(&self) -> f64 {
         self.errors.iter().fold(0.0, |widest, error| widest.max(error[1] - error[0]))
     }
 }
 
-/// What the leaves of a tree add: for each score that it adds to, between which numbers.
+/// The range of values that a tree adds, for each score that it adds to.
 struct Spread {
-    /// The score, and the least that the tree adds to it.
+    /// The index of the score, and the smallest value that the tree adds to it.
     low: Vec<(usize, f64)>,
     high: Vec<f64>,
-    /// The widest of the ranges.
+    /// The width of the widest range.
     range: f64,
 }
 
@@ -207,12 +214,13 @@ impl Spread {
     }
 }
 
-/// What a leaf adds to its score.
+/// The value that a leaf adds to its score.
 fn value(tree: &Tree, divisor: f64, leaf: usize) -> f64 {
     tree.weight() * tree.leaf_values()[leaf] / divisor
 }
 
-/// The least sum of class 1 of two. No sum reaches either end of what 32 bits hold.
+/// The smallest sum for which class 1 of two is chosen. No sum reaches either end of the 32-bit
+/// range.
 fn limit(model: &Ensemble, exponent: i64) -> Option<i32> {
     let Decision::Threshold { threshold, strict, .. } = *model.decision() else { return None };
     let threshold = Exact::from_f64(threshold)?;
@@ -220,7 +228,7 @@ fn limit(model: &Ensemble, exponent: i64) -> Option<i32> {
         let score = Exact::new(sum.into(), exponent);
         score > threshold || !strict && score == threshold
     };
-    // The first of the numbers from -(2^31 - 1) on whose score is that of class 1.
+    // Finds the first number from -(2^31 - 1) on whose score chooses class 1.
     let (mut low, mut high) = (-i64::from(i32::MAX), i64::from(i32::MAX));
     while low < high {
         let middle = low + (high - low) / 2;

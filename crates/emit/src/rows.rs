@@ -1,13 +1,16 @@
-//! The rows of the cover test: for every inner node of every tree, a row on each side of its question as near to it as a number can be, and one with a missing
-//! value; so that every leaf that can be reached is.
+//! The rows of the cover test. Every inner node of every tree gets a row on each side of its test,
+//! as near to the threshold as a number can be, and one with a missing value, so that every leaf
+//! that can be reached is reached.
 //!
-//! A row is the one before with few changes, so that a test of thousands of rows fits on small machines.
+//! Each row differs from the one before in few values, so that a test of thousands of rows fits on
+//! small machines.
 
 use std::collections::BTreeMap;
 
 use secateur_model::{Ensemble, FeatureId, Node, NodeId, NumberType, Split, Test, Tree};
 
-/// Inner nodes that get rows; of a model with more, every so manieth.
+/// Inner nodes that get rows. In larger models only every n-th node does, so that there are at most
+/// this many.
 const MOST_NODES: usize = 1 << 16;
 
 /// The rows of a model's cover test, one after the other.
@@ -15,7 +18,8 @@ pub fn cover_rows(model: &Ensemble) -> Vec<f64> {
     let width = model.features().len();
     let mut maker = Maker { model, row: Vec::new(), rows: Vec::new() };
     for feature in 0..width {
-        // A zero is a number of every column that takes numbers; labels have other ones.
+        // Zero is accepted in every column of numbers; categories with listed labels may accept
+        // others only.
         let candidates = [0.0, 1.0, f64::NAN, f64::INFINITY];
         let value =
             candidates.into_iter().find(|&value| model.read(FeatureId::new(feature), value).is_some());
@@ -43,7 +47,7 @@ struct Maker<'a> {
 
 impl<'a> Maker<'a> {
     fn tree(&mut self, tree: &'a Tree, stride: usize, seen: &mut usize) {
-        // Nodes with the questions above them and the sides that were taken.
+        // Nodes, each with the tests above it and the sides that were taken.
         let mut open: Vec<(NodeId, Vec<(Split<'a>, bool)>)> = vec![(NodeId(0), Vec::new())];
         while let Some((node, path)) = open.pop() {
             let Node::Split { split, left, right } = tree.node(node) else { continue };
@@ -59,7 +63,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// A row on each side of a question, and one with a missing value.
+    /// Adds a row on each side of a test, and one with a missing value.
     fn node(&mut self, path: &[(Split<'a>, bool)], split: Split<'a>) {
         for side in [true, false] {
             let mut longer = path.to_vec();
@@ -77,7 +81,8 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Changes the row so that it goes along a path, as near to the question `near` as can be. False where no value was found; the row stays then.
+    /// Changes the row so that it follows a path, with a value as near to the test `near` as
+    /// possible. If no value is found, returns false and leaves the row unchanged.
     fn walk(&mut self, path: &[(Split<'a>, bool)], near: Option<Split<'a>>) -> bool {
         let mut changes: BTreeMap<usize, f64> = BTreeMap::new();
         for (split, _) in path {
@@ -108,7 +113,7 @@ impl<'a> Maker<'a> {
         true
     }
 
-    /// Values at which a question changes its mind.
+    /// Values at which a test changes its answer.
     fn candidates(&self, split: Split<'_>) -> Vec<f64> {
         let number = self.model.domain().number;
         match split.test {
@@ -135,7 +140,8 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Values that programs mistake, in every column that some question looks at.
+    /// Adds rows with values that programs often treat wrongly, in every column that some split
+    /// tests.
     fn odd_values(&mut self) {
         let mut used: Vec<FeatureId> =
             self.model.trees().iter().flat_map(|tree| tree.splits()).map(|split| split.feature).collect();
@@ -161,7 +167,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// The numbers of this type around a number, the largest that is not above it first.
+/// The largest number of this type that is not above a number, followed by its neighbours.
 fn around(number: NumberType, value: f64) -> Vec<f64> {
     let floor = number.floor(value);
     vec![floor, number.next_up(floor), number.next_down(floor)]

@@ -1,6 +1,8 @@
-//! What goes with a WebAssembly module: a wrapper for JavaScript, a page that predicts, and a test.
+//! Files that accompany a WebAssembly module: a wrapper for JavaScript, a page that predicts, and a
+//! test.
 //!
-//! No part of a proof rests on these. The wrapper puts a row's numbers where the module reads them, and reads its scores.
+//! No proof depends on these files. The wrapper writes a row's numbers to the place where the
+//! module reads them, and reads the module's scores.
 
 use secateur_formats::packed::Link;
 use secateur_model::{ClassId, ClassLabels, Ensemble, FeatureId, NumberType};
@@ -13,7 +15,7 @@ pub const WRAPPER_START: &str =
 /// The first line of every page.
 pub const PAGE_START: &str = "<!doctype html><!-- A tree ensemble that secateur packed. Do not edit. -->";
 
-/// What the wrapper and the page of a module say of it.
+/// What the wrapper and the page of a module need to know about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Web<'a> {
     /// The model.
@@ -24,7 +26,7 @@ pub struct Web<'a> {
     pub labels: &'a ClassLabels,
     /// The name of the module's file.
     pub file: &'a str,
-    /// Are its leaves quantised?
+    /// Whether its leaves are quantised.
     pub quantised: bool,
 }
 
@@ -43,7 +45,7 @@ pub fn wrapper(web: &Web<'_>) -> String {
     )
 }
 
-/// A page that has the module in itself, and predicts what is typed.
+/// A page that contains the module, and predicts for the values that a user types.
 pub fn page(web: &Web<'_>, module: &[u8]) -> String {
     let title = std::path::Path::new(web.file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let empty = if web.model.accepts_missing() { "A field that is empty is a missing value." } else { "" };
@@ -59,8 +61,9 @@ pub fn page(web: &Web<'_>, module: &[u8]) -> String {
     )
 }
 
-/// A program for Node that tests the module in the file `file`: it prints what it found, and ends with 0 if every bit is right, 1 otherwise. Where leaves
-/// are quantised, `model` is what the file computes.
+/// A program for Node that tests the module in the file `file`. It prints the result and ends with
+/// 0 if every bit is right, 1 otherwise. If leaves are quantised, `model` must be the model that
+/// the file computes.
 pub fn wasm_cover_test(model: &Ensemble, file: &str, cover: &Cover<'_>) -> String {
     let input = model.domain().number;
     let width = model.features().len().max(1);
@@ -93,7 +96,7 @@ pub fn wasm_cover_test(model: &Ensemble, file: &str, cover: &Cover<'_>) -> Strin
     )
 }
 
-/// The class that wrapper and page share.
+/// The JavaScript class that the wrapper and the page share.
 fn class(web: &Web<'_>, export: &str) -> String {
     let &Web { model, labels, quantised, .. } = web;
     let features = model.features();
@@ -128,14 +131,15 @@ fn class(web: &Web<'_>, export: &str) -> String {
     )
 }
 
-/// The method for probabilities, from its comment to its last line, by the expressions of the model's own library.
+/// The method for probabilities, from its comment to its last line; it uses the expressions of the
+/// model's own library.
 fn probabilities(web: &Web<'_>) -> String {
     let model = web.model;
     if web.link == Link::None || !model.decision().is_classifier() {
         return "The probabilities, which this model does not have. */\n  probabilities() {\n    throw new TypeError(\"this model has no probabilities\");"
             .to_owned();
     }
-    // Averages that are not part of the raw scores; quantised leaves contain them.
+    // Divisors that are not part of the raw scores; quantised leaves are divided already.
     let average = model.accumulation().average.filter(|average| !average.in_raw_scores && !web.quantised);
     let average = match (average, model.accumulation().number) {
         (None, _) => String::new(),
@@ -176,7 +180,7 @@ fn probabilities(web: &Web<'_>) -> String {
     )
 }
 
-/// Fills `$WORD` in a text, once from its start to its end: what is filled in is not looked at again.
+/// Fills `$WORD` in a text, in one pass from start to end: inserted text is not filled again.
 fn filled(template: &str, words: &[(&str, &str)]) -> String {
     let mut pieces = template.split('$');
     let mut text = pieces.next().unwrap_or_default().to_owned();
@@ -186,7 +190,7 @@ fn filled(template: &str, words: &[(&str, &str)]) -> String {
                 text += with;
                 text += &piece[word.len()..];
             }
-            // A dollar of JavaScript's own.
+            // A dollar sign that belongs to JavaScript.
             None => {
                 text.push('$');
                 text += piece;
@@ -196,7 +200,7 @@ fn filled(template: &str, words: &[(&str, &str)]) -> String {
     text
 }
 
-/// A label as JavaScript has it. Whole numbers that its numbers do not hold are texts.
+/// A label in JavaScript. Integers that JavaScript's numbers cannot hold become texts.
 fn label(labels: &ClassLabels, class: ClassId) -> String {
     let at = class.index();
     match labels {
@@ -219,7 +223,8 @@ fn number(value: f64) -> String {
     }
 }
 
-/// A text as JavaScript writes it, which also no page takes for the end of a script.
+/// A text in JavaScript, written so that a page cannot mistake any part of it for the end of a
+/// script.
 fn text(text: &str) -> String {
     format!("\"{}\"", in_text(text))
 }

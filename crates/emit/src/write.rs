@@ -1,4 +1,4 @@
-//! Tables and numbers into the fixed text.
+//! Writes tables and numbers into the fixed text.
 
 use std::fmt::Write;
 
@@ -14,39 +14,42 @@ use crate::EmitError;
 use crate::layout::{Layout, NodeLayout};
 use crate::quantise::LeafBits;
 
-/// What is written.
+/// The kind of file to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Form {
-    /// A C99 file with two functions; [`declarations`] are the header that goes with it.
+    /// A C99 file with two functions; [`declarations`] makes its header.
     C,
-    /// A C99 header that has everything in itself, with functions that are `static inline`.
+    /// A C99 header that contains everything; its functions are `static inline`.
     Header,
-    /// A Rust module that needs nothing but `core`. Its functions are `raw` and `class`, whatever the name.
+    /// A Rust module that needs only `core`. Its functions are always called `raw` and `class`.
     Rust,
-    /// A WebAssembly module without imports. Its functions are `raw` and `class`, whatever the name; [`crate::wrapper`] and [`crate::page`] go with it.
+    /// A WebAssembly module without imports. Its functions are always called `raw` and `class`;
+    /// [`crate::wrapper`] and [`crate::page`] make files for it.
     Wasm,
 }
 
-/// How it is written.
+/// How a model is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Style<'a> {
-    /// Which kind of file.
+    /// The kind of file.
     pub form: Form,
-    /// What the functions' names start with.
+    /// The prefix of the functions' names.
     pub name: &'a str,
-    /// Leaves as small whole numbers; without this as they are, so that scores have the library's bits.
+    /// Quantises the leaves to small whole numbers. Without this they are unchanged, and scores
+    /// have the library's bits.
     pub leaves: Option<LeafBits>,
-    /// Compare values with thresholds as whole numbers, for targets that compute floats in software.
+    /// Compares values with thresholds as whole numbers, for targets that compute floats in
+    /// software.
     pub keys: bool,
-    /// How inner nodes are laid out.
+    /// The layout of inner nodes.
     pub nodes: NodeLayout,
-    /// A function for probabilities too, which the model's library makes of scores in this way.
+    /// Adds a function for probabilities, computed from scores by this rule of the model's library.
     pub probabilities: Option<Link>,
 }
 
-/// The model as source. `notes` are lines for people in the comment at the head: what is not ASCII or could end a comment becomes an
-/// underscore.
+/// Writes a model as source. `notes` are lines for readers in the comment at the head; characters
+/// that are not ASCII or could end the comment become underscores.
 pub fn emit(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<Vec<u8>, EmitError> {
     let (layout, head) = laid_out(model, style)?;
     let mut text = first_line(head.language) + "\n";
@@ -147,7 +150,7 @@ void {name}_raw(const {input} *row, {sums} *scores);
     Ok(text)
 }
 
-/// The tables, and what the head of the file says of them.
+/// The tables, and the head of the file that describes them.
 fn laid_out(model: &Ensemble, style: Style<'_>) -> Result<(Layout, Head), EmitError> {
     let Style { form, name, leaves, keys, nodes, probabilities } = style;
     if !is_name(name) {
@@ -155,7 +158,8 @@ fn laid_out(model: &Ensemble, style: Style<'_>) -> Result<(Layout, Head), EmitEr
     }
     let mut layout = Layout::new(model, leaves)?;
     if form == Form::Wasm {
-        // Its probabilities are the wrapper's affair, where the model has any.
+        // A module has no function for probabilities; the wrapper computes them if the model has
+        // any.
         if probabilities == Some(Link::None) {
             return Err(EmitError::NoProbabilities);
         }
@@ -185,7 +189,7 @@ fn laid_out(model: &Ensemble, style: Style<'_>) -> Result<(Layout, Head), EmitEr
     Ok((layout, Head { language, name: name.to_owned(), parts }))
 }
 
-/// A line for people that no compiler can misread.
+/// Replaces all characters of a note that a compiler could misread.
 pub(crate) fn plain(note: &str) -> String {
     let allowed = |letter: char| letter.is_ascii_alphanumeric() || " _.,:;()=+-<>%'".contains(letter);
     note.chars().map(|letter| if allowed(letter) { letter } else { '_' }).collect()
@@ -204,7 +208,7 @@ fn number(language: Language, layout: &Layout, name: &str) -> String {
     }
     match (layout.counts.get(name), layout.numbers.get(name)) {
         (Some(count), _) => count.to_string(),
-        // Rust's text computes these as doubles, whatever type would do.
+        // The Rust text computes with these numbers as f64, even if f32 would suffice.
         (None, Some(&(value, _))) if language == Language::Rust && name != "window" => {
             float(language, value, NumberType::F64)
         }
@@ -247,9 +251,10 @@ fn table(text: &mut String, head: &Head, layout: &Layout, name: &'static str, en
     text.push('\n');
 }
 
-/// The key of a number of this type: keys are in the order of numbers, both zeros have the same one, and what no number is at most has 0.
+/// The key of a number of this type. Keys are in the order of the numbers, both zeros have the same
+/// key, and the key 0 stands for a threshold that no number is at most.
 fn key(language: Language, value: f64, number: NumberType) -> String {
-    // Minus zero becomes zero.
+    // Adding zero turns -0.0 into 0.0.
     let value = value + 0.0;
     let key = match number {
         _ if value.is_nan() => 0,
@@ -266,7 +271,7 @@ fn key(language: Language, value: f64, number: NumberType) -> String {
     format!("{key}{suffix}")
 }
 
-/// A number of this type, bit for bit.
+/// Writes a number of this type without loss.
 pub(crate) fn float(language: Language, value: f64, number: NumberType) -> String {
     match language {
         Language::Rust => rust_float(value, number),

@@ -1,4 +1,4 @@
-//! Which format a file has, told by its first bytes; what is not supported is named and refused.
+//! Detects the format of a file from its first bytes; unsupported formats are named and refused.
 
 use crate::error::{FormatError, Place, Problem};
 
@@ -23,10 +23,10 @@ pub enum Format {
     Packed,
 }
 
-/// How much of a JSON file is searched for words that tell whose it is.
+/// How many bytes of a JSON file are searched for words that identify its library.
 const JSON_HEAD: usize = 4096;
 
-/// Tells the format of a file from its content.
+/// Detects the format of a file from its content.
 pub(crate) fn detect(bytes: &[u8]) -> Result<Format, FormatError> {
     let refuse = |what: &str, advice| {
         Err(FormatError::new(Place::File, Problem::Unsupported { what: what.to_owned(), advice }))

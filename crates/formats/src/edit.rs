@@ -1,15 +1,15 @@
-//! What pruning changes in a model file: trees go, leaves change, intercepts move.
+//! The changes that pruning makes in a model file: trees are removed, leaves and intercepts change.
 
 use secateur_model::{Ensemble, Node, NodeId, NumberType, Tree, TreeId};
 
 use crate::error::EditError;
 
-/// A new content for a model file.
+/// New content for a model file.
 ///
-/// The edited model's sums (before averaging) are those of the listed trees plus the intercepts, each
-/// number rounded to the file's type. A model that averages divides by its new number of trees, so its
-/// scores keep their proportions, not their scale. What is written is meant to be read back and judged as
-/// it is: an edit promises no more than its rounding.
+/// The edited model's sums (before averaging) are those of the listed trees plus the intercepts,
+/// each number rounded to the file's type. A model that averages divides by its new number of
+/// trees, so its scores keep their proportions but not their scale. The written file should be read
+/// back and judged by itself: an edit promises its sums only up to rounding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Edit {
     /// The trees that stay, in the order of the file.
@@ -18,19 +18,20 @@ pub struct Edit {
     pub intercepts: Option<Vec<f64>>,
 }
 
-/// What becomes of one tree that stays.
+/// The change of one tree that stays.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TreeEdit {
-    /// As it is, with its weight.
+    /// The tree as it is, with its weight.
     Keep(TreeId),
-    /// Every leaf times weight and factor, rounded once; the weight becomes 1 where the format has one.
+    /// Every leaf times weight and factor, rounded once; the weight becomes 1 if the format has
+    /// one.
     Scale {
         /// The tree.
         tree: TreeId,
         /// The new weight over the old one.
         factor: f64,
     },
-    /// Another tree in its place, with the same output; its own weight is folded into its leaves.
+    /// Another tree instead, with the same output; the new tree's weight is folded into its leaves.
     Replace {
         /// The tree whose place it takes.
         tree: TreeId,
@@ -40,21 +41,21 @@ pub enum TreeEdit {
 }
 
 impl TreeEdit {
-    /// The tree of the original that this is about.
+    /// The tree of the original that this changes.
     pub fn source(&self) -> TreeId {
         match self {
             Self::Keep(tree) | Self::Scale { tree, .. } | Self::Replace { tree, .. } => *tree,
         }
     }
 
-    /// The new leaf values with every factor folded in, rounded to the file's number type; `None` for a
-    /// tree that stays as it is.
+    /// The new leaf values with every factor folded in, rounded to the file's number type; `None`
+    /// for a tree that stays as it is.
     pub(crate) fn folded_leaves(&self, original: &Ensemble) -> Result<Option<Vec<f64>>, EditError> {
         self.folded_leaves_as(original, original.accumulation().number)
     }
 
-    /// As [`folded_leaves`](Self::folded_leaves), for a file that stores leaves in another type than sums
-    /// have.
+    /// As [`folded_leaves`](Self::folded_leaves), for a file whose leaves have another type than
+    /// its sums.
     pub(crate) fn folded_leaves_as(
         &self,
         original: &Ensemble,
@@ -87,14 +88,14 @@ fn exact_product(a: f64, b: f64) -> Option<secateur_model::Exact> {
 }
 
 impl Edit {
-    /// Every tree as it is: the start of an edit.
+    /// Keeps every tree as it is: the start of an edit.
     pub fn unchanged(original: &Ensemble) -> Self {
         let trees = (0..original.trees().len()).map(|index| TreeEdit::Keep(TreeId::new(index))).collect();
         Self { trees, intercepts: None }
     }
 
-    /// Checks what holds for every format: trees exist, in order, once each, with their own outputs, and
-    /// there is an intercept for each sum.
+    /// Checks the rules of every format: trees exist, are in order, once each and with their own
+    /// outputs, and there is an intercept for each sum.
     pub(crate) fn check(&self, original: &Ensemble) -> Result<(), EditError> {
         let mut next = 0;
         for edit in &self.trees {
@@ -125,8 +126,9 @@ impl Edit {
     }
 }
 
-/// The number of leaves below each node, by node. A tree that is written anew has no statistics of training;
-/// these stand in its files for the rows that reached a node, because tools that explain a model divide them.
+/// The number of leaves below each node, by node. A newly written tree has no training statistics;
+/// its file has these numbers in the place of the rows that reached a node, because tools that
+/// explain a model divide by them.
 pub(crate) fn leaves_below(tree: &Tree) -> Vec<u32> {
     let mut counts = vec![0; tree.node_count()];
     let mut order = vec![NodeId(0)];
@@ -139,7 +141,7 @@ pub(crate) fn leaves_below(tree: &Tree) -> Vec<u32> {
         }
         next += 1;
     }
-    // Children stand behind their parents.
+    // Children come after their parents in `order`.
     for node in order.into_iter().rev() {
         if let Node::Split { left, right, .. } = tree.node(node) {
             counts[node.index()] = counts[left.index()] + counts[right.index()];

@@ -1,4 +1,4 @@
-//! What can be wrong with a model file, and where in it.
+//! Errors in a model file, with their places.
 
 use std::fmt;
 
@@ -93,13 +93,13 @@ pub enum Problem {
     Model(#[from] BuildError),
 }
 
-/// Words of the file in a message: no more of them than a reader takes in.
+/// Words of the file in a message, cut to a length that a reader can take in.
 struct Short<'a>(&'a str);
 
 impl Short<'_> {
     const LONGEST: usize = 120;
 
-    /// What is shown, and whether anything is left out.
+    /// The words that are shown, and a sign if some are left out.
     fn parts(&self) -> (&str, &'static str) {
         match self.0.char_indices().nth(Self::LONGEST) {
             Some((end, _)) => (&self.0[..end], "..."),

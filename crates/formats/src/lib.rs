@@ -1,11 +1,12 @@
-//! Model files of XGBoost, LightGBM, CatBoost, scikit-learn and ONNX: read, written back, and edited.
+//! Model files of XGBoost, LightGBM, CatBoost, scikit-learn and ONNX: read, written back, and
+//! edited.
 //!
-//! Each family has a module that states the library's comparison, missing-value and float rules, keeps
-//! the file's document (unknown fields included), and turns it into a
-//! [`secateur_model::Ensemble`]. A file that is read and written unchanged predicts the same bits; an
-//! edit touches only what it must and stays in the dialect of the file.
+//! Each library has a module that states its comparison, missing-value and float rules, keeps the
+//! file's document (unknown fields included), and turns it into a [`secateur_model::Ensemble`]. A
+//! file that is read and written unchanged predicts the same bits; an edit changes only what it
+//! must and stays in the dialect of the file.
 //!
-//! Files are untrusted: whatever they hold, reading ends with a model or a [`FormatError`] that names the
+//! Files are untrusted: reading always ends with a model or with a [`FormatError`] that names the
 //! place, in memory proportional to the file.
 
 pub mod catboost;
@@ -31,7 +32,8 @@ pub use edit::{Edit, TreeEdit};
 pub use error::{EditError, FormatError, Place, Problem};
 pub use threshold::{ThresholdError, cut_covers, logistic_probability, threshold_cut};
 
-/// A file that can be read, described and written back. A format that is only ever read needs no more.
+/// A file that can be read, described and written back. Formats that cannot be edited implement
+/// only this.
 pub(crate) trait Document: Sized {
     /// Reads a whole file.
     fn parse(bytes: &[u8]) -> Result<Self, FormatError>;
@@ -49,12 +51,12 @@ pub(crate) trait Document: Sized {
     fn extension(&self) -> &'static str;
     /// What a user should know about how this file is executed, a sentence each.
     fn notes(&self) -> Vec<String>;
-    /// The factor `a` where the library turns a score into the probability `1 / (1 + exp(-a * score))` of
-    /// class 1 and decides by that; `None` for every other model.
+    /// The factor `a` if the library turns a score into the probability `1 / (1 + exp(-a * score))`
+    /// of class 1 and decides by it; `None` for every other model.
     fn logistic_scale(&self) -> Option<f64>;
     /// The file's bytes.
     fn write(&self, out: &mut dyn io::Write) -> io::Result<()>;
-    /// Trees that the file holds and the library does not use. See [`ModelFile::unused_trees`].
+    /// Trees in the file that the library does not use. See [`ModelFile::unused_trees`].
     fn unused_trees(&self) -> usize {
         0
     }
@@ -72,7 +74,7 @@ pub(crate) trait EditableDocument: Document {
     }
     /// The document with other trees and intercepts, in the same dialect. `edit` has been checked.
     fn edit(&self, edit: &Edit) -> Result<Self, EditError>;
-    /// The model of the edited document, where that takes less than the document.
+    /// The model of the edited document, computed without the document where that is cheaper.
     fn draft(&self, edit: &Edit) -> Result<Ensemble, EditError> {
         self.edit(edit).map(|edited| edited.ensemble().clone())
     }
@@ -128,7 +130,7 @@ pub enum ModelFile {
     Sklearn(Box<sklearn::File>),
     /// ONNX.
     Onnx(Box<onnx::File>),
-    /// A packed model of any of them, which can be read only.
+    /// A packed model of any of them; read-only.
     Packed(Box<packed::File>),
 }
 
@@ -146,7 +148,7 @@ macro_rules! each {
 }
 
 impl ModelFile {
-    /// Reads a model file; its format is told by its content.
+    /// Reads a model file; the format is detected from its content.
     pub fn read(path: &Path) -> Result<Self, ReadError> {
         let bytes = std::fs::read(path).map_err(ReadError::Io)?;
         Ok(Self::parse_owned(bytes)?)
@@ -188,12 +190,14 @@ impl ModelFile {
         each!(self, document => document.dialect())
     }
 
-    /// The ending of names of such files, without a dot: some libraries choose a reader by it.
+    /// The usual ending of the names of such files, without a dot: some libraries choose a reader
+    /// by it.
     pub fn extension(&self) -> &'static str {
         each!(self, document => document.extension())
     }
 
-    /// Of an isolation forest, the sum of path lengths that is to be expected of its trees; `None` for any other model.
+    /// For an isolation forest, the expected sum of path lengths over its trees; `None` for any
+    /// other model.
     pub fn expected_path_lengths(&self) -> Option<f64> {
         match self {
             Self::Sklearn(file) => file.expected_path_lengths(),
@@ -201,8 +205,8 @@ impl ModelFile {
         }
     }
 
-    /// The factor `a` where the library turns a score into the probability `1 / (1 + exp(-a * score))` of
-    /// class 1 and decides by that; `None` for every other model.
+    /// The factor `a` if the library turns a score into the probability `1 / (1 + exp(-a * score))`
+    /// of class 1 and decides by it; `None` for every other model.
     pub fn logistic_scale(&self) -> Option<f64> {
         each!(self, document => document.logistic_scale())
     }
@@ -217,28 +221,28 @@ impl ModelFile {
         each!(self, document => document.write(out))
     }
 
-    /// The bytes of a model that was read from a file. (One of scikit-learn's that lives in memory has
-    /// none: [`write`](Self::write) says so.)
+    /// The bytes of a model that was read from a file. A scikit-learn model that lives in memory
+    /// has none; [`write`](Self::write) then returns an error.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         self.write(&mut bytes).expect("a model that was read from a file is written to memory");
         bytes
     }
 
-    /// How many trees the file holds that the library does not use: those behind the best round of early stopping
-    /// (XGBoost). Every edit leaves them out.
+    /// How many trees in the file the library does not use: those after the best round of early
+    /// stopping (XGBoost). Every edit leaves them out.
     pub fn unused_trees(&self) -> usize {
         each!(self, document => document.unused_trees())
     }
 
-    /// Are trees votes? Then an edit may change a tree's weight and structure, but all its leaves stay votes
-    /// of one weight, and an intercept is a vote, too.
+    /// Are trees votes? Then an edit may change a tree's weight and structure, but all its leaves
+    /// stay votes of one weight, and an intercept is a vote, too.
     pub fn votes_only(&self) -> bool {
         each!(self, document => document.votes_only())
     }
 
-    /// Are the model's probabilities the average of its trees' leaves, with nothing behind them that would make
-    /// them add up to one? So it is for scikit-learn's forests and single trees.
+    /// Are the model's probabilities the average of its trees' leaves, with no later step that
+    /// normalises them to a sum of one? This holds for scikit-learn's forests and single trees.
     pub fn averages_probabilities(&self) -> bool {
         each!(self, document => document.averages_probabilities())
     }
@@ -256,7 +260,7 @@ impl ModelFile {
         })
     }
 
-    /// The model that [`edit`](Self::edit) gives, for less work where a format allows it.
+    /// The model that [`edit`](Self::edit) would give, with less work if the format allows it.
     pub fn draft(&self, edit: &Edit) -> Result<Ensemble, EditError> {
         edit.check(self.ensemble())?;
         each!(self, document => document.draft(edit))
@@ -270,7 +274,7 @@ pub enum ReadError {
     /// The file could not be read at all.
     #[error("{0}")]
     Io(#[source] io::Error),
-    /// The file was read and is not a model that is supported.
+    /// The file was read but is not a supported model.
     #[error(transparent)]
     Format(#[from] FormatError),
 }

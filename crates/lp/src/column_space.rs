@@ -1,7 +1,8 @@
-//! The simplex in the space of the unknowns, behind [`Growing`].
+//! Makes a [`Growing`] of the simplex in the space of the unknowns.
 //!
-//! With "infeasible" the simplex gives the ray that shows it, which is kept for callers who ask. A solve without an
-//! answer is repeated once from the first basis; if that gives no answer either, the status is unknown.
+//! When the simplex says "infeasible" it returns the ray that shows it, which is kept for callers
+//! who ask. A solve without an answer is repeated once from the first basis; if that gives no
+//! answer either, the status is unknown.
 
 use std::cell::RefCell;
 
@@ -15,7 +16,7 @@ pub(crate) struct ColumnSpace {
     /// The costs as stated; the simplex works with slightly different ones.
     costs: Vec<f64>,
     checks: Checks,
-    /// Of the last solve that ended so.
+    /// The contradiction found by the last solve, if it ended as infeasible.
     contradiction: Option<Vec<(usize, f64)>>,
 }
 
@@ -68,7 +69,7 @@ impl Growing for ColumnSpace {
         if let Some(status) = self.checks.refusal(limits) {
             return status;
         }
-        // A switch may be on for a moment only, so its answer is kept.
+        // A switch may be on for only a moment, so its answer is kept.
         let spent: RefCell<Option<Status>> = RefCell::new(None);
         let stop = || {
             let mut spent = spent.borrow_mut();

@@ -1,16 +1,18 @@
-//! Dense vectors and square matrices, row by row: what both simplex methods spend their time on.
+//! Dense vectors and square matrices, stored row by row: the operations in which both simplex
+//! methods spend their time.
 //!
-//! Every function runs with the widest instructions that the processor has and gives the same bits on all of
-//! them: sums are kept in [`LANES`] lanes that are added in one order, and products are not fused with sums.
+//! Every function uses the widest instructions that the processor has and gives the same bits with
+//! all of them: sums are kept in [`LANES`] lanes that are added in one order, and products are not
+//! fused with sums.
 
 use pulp::Arch;
 
-/// The number of partial sums in which a product is added up.
+/// The number of partial sums of a dot product.
 const LANES: usize = 8;
-/// A matrix with no larger pivot than this in some column is singular.
+/// A matrix is singular if the largest pivot of some column is below this.
 const SINGULAR: f64 = 1e-13;
 
-/// The product of two vectors of one length.
+/// The dot product of two vectors of one length.
 pub(crate) fn dot(left: &[f64], right: &[f64]) -> f64 {
     Arch::new().dispatch(
         #[inline(always)]
@@ -18,7 +20,7 @@ pub(crate) fn dot(left: &[f64], right: &[f64]) -> f64 {
     )
 }
 
-/// The product of each row of a matrix with a vector.
+/// The dot product of each row of a matrix with a vector.
 pub(crate) fn times(matrix: &[f64], vector: &[f64], into: &mut Vec<f64>) {
     into.clear();
     into.resize(matrix.len() / vector.len().max(1), 0.0);
@@ -40,8 +42,8 @@ pub(crate) fn add_multiple(target: &mut [f64], factor: f64, of: &[f64]) {
     );
 }
 
-/// One step of an elimination: divides a row by the pivot, and subtracts `factors` times that row from the other
-/// rows.
+/// One step of an elimination: divides the row at `position` by the pivot, and subtracts `factors`
+/// times that row from the other rows.
 pub(crate) fn eliminate(matrix: &mut [f64], count: usize, position: usize, pivot: f64, factors: &[f64]) {
     Arch::new().dispatch(
         #[inline(always)]
@@ -49,7 +51,8 @@ pub(crate) fn eliminate(matrix: &mut [f64], count: usize, position: usize, pivot
     );
 }
 
-/// The inverse of a square matrix, with the largest pivot of each column; `None` if it is singular.
+/// The inverse of a square matrix, by elimination with the largest pivot of each column; `None` if
+/// the matrix is singular.
 pub(crate) fn invert(mut matrix: Vec<f64>, count: usize) -> Option<Vec<f64>> {
     let inverted = Arch::new().dispatch(
         #[inline(always)]
@@ -67,11 +70,11 @@ pub(crate) fn invert(mut matrix: Vec<f64>, count: usize) -> Option<Vec<f64>> {
                 if pivot.abs() < SINGULAR || pivot.is_nan() {
                     return None;
                 }
-                // The column of the pivot becomes one of the inverse.
+                // The pivot's column becomes a column of the inverse.
                 matrix[column * count + column] = 1.0;
                 step(&mut matrix, count, column, pivot, |_, row| std::mem::take(&mut row[column]));
             }
-            // Where rows were swapped, the same columns of the inverse have to be swapped.
+            // The columns of the inverse have to be swapped where rows were swapped.
             for row in matrix.chunks_exact_mut(count) {
                 for column in (0..count).rev() {
                     row.swap(column, swaps[column]);
@@ -165,7 +168,7 @@ mod tests {
         let mut rng = Rng::with_seed(8);
         for count in 1..30 {
             let mut matrix = random(&mut rng, count * count);
-            // Pivots that are not on the diagonal.
+            // Zeros on the diagonal, so that pivots have to be found elsewhere.
             (0..count).for_each(|row| matrix[row * count + row] = 0.0);
             matrix[(count - 1) * count] = 3.0;
             let Some(inverse) = invert(matrix.clone(), count) else { panic!("{matrix:?}") };

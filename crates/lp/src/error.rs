@@ -1,12 +1,12 @@
-//! What is wrong with a problem or an edit, and where.
+//! Errors in a problem or an edit, with their place.
 
 use crate::problem::LARGEST;
 
-/// A problem or an edit that no back end is given.
+/// Why a problem or an edit is not given to a back end.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A cost is no number, infinite or too large.
+    /// A cost is not a number, is infinite, or is too large.
     #[error("column {column} costs {value}: expected a number of magnitude at most {LARGEST:e}")]
     Cost {
         /// The column.
@@ -14,7 +14,7 @@ pub enum Error {
         /// Its cost.
         value: f64,
     },
-    /// A cost below zero where a program's costs are at least that.
+    /// A cost is below zero in a program that allows only costs of at least zero.
     #[error("unknown {column} costs {value}: expected at least zero")]
     NegativeCost {
         /// The unknown.
@@ -22,7 +22,7 @@ pub enum Error {
         /// Its cost.
         value: f64,
     },
-    /// A bound of a column is no number, infinite on the wrong side or too large.
+    /// A bound of a column is not a number, is infinite on the wrong side, or is too large.
     #[error(
         "column {column} has the bound {value}: expected a magnitude of at most {LARGEST:e}, or infinite on its open side"
     )]
@@ -32,7 +32,7 @@ pub enum Error {
         /// Its bound.
         value: f64,
     },
-    /// An integer column needs two finite bounds that fit in 32 bits.
+    /// A bound of an integer column is not finite, or does not fit in 32 bits.
     #[error("integer column {column} has the bound {value}: expected one between -2^31 and 2^31 - 1")]
     IntegerBound {
         /// The column.
@@ -40,7 +40,7 @@ pub enum Error {
         /// Its bound.
         value: f64,
     },
-    /// A coefficient is no number, infinite or too large.
+    /// A coefficient is not a number, is infinite, or is too large.
     #[error(
         "row {row} has the coefficient {value} for column {column}: expected a magnitude of at most {LARGEST:e}"
     )]
@@ -52,7 +52,7 @@ pub enum Error {
         /// The coefficient, summed over the column's terms.
         value: f64,
     },
-    /// The bound of a row is no number, infinite or too large.
+    /// The bound of a row is not a number, is infinite, or is too large.
     #[error("row {row} has the bound {value}: expected a number of magnitude at most {LARGEST:e}")]
     RowBound {
         /// The row, in the order added.
@@ -67,7 +67,7 @@ pub enum Error {
         row: usize,
         /// The column named.
         column: usize,
-        /// How many there are.
+        /// How many columns the problem has.
         columns: usize,
     },
     /// A row does not have one coefficient for each unknown.
@@ -75,7 +75,7 @@ pub enum Error {
     RowLength {
         /// The row, in the order added.
         row: usize,
-        /// How many it has.
+        /// How many coefficients it has.
         coefficients: usize,
         /// How many unknowns there are.
         columns: usize,
@@ -85,7 +85,7 @@ pub enum Error {
     RowIndex {
         /// The row named.
         row: usize,
-        /// How many there are.
+        /// How many rows the program has.
         rows: usize,
     },
     /// A fix names a column that the problem does not have.
@@ -93,10 +93,10 @@ pub enum Error {
     FixedColumn {
         /// The column named.
         column: usize,
-        /// How many there are.
+        /// How many columns the problem has.
         columns: usize,
     },
-    /// A column is fixed at no number, or one that is infinite or too large.
+    /// A column is fixed at a value that is not a number, is infinite, or is too large.
     #[error("column {column} cannot be fixed at {value}: expected a number of magnitude at most {LARGEST:e}")]
     FixedValue {
         /// The column.
@@ -104,7 +104,7 @@ pub enum Error {
         /// The value.
         value: f64,
     },
-    /// New costs, but not one for each column.
+    /// The new costs are not one for each column.
     #[error("{costs} costs for {columns} columns")]
     Costs {
         /// How many costs were given.
@@ -112,13 +112,13 @@ pub enum Error {
         /// How many columns there are.
         columns: usize,
     },
-    /// Points of different lengths, or fewer equality rows than points.
+    /// Points have different lengths, or there are not as many equality vectors as points.
     #[error("point {point} does not have as many entries as the others")]
     Ragged {
         /// The first point that differs.
         point: usize,
     },
-    /// An entry of a point is no number or infinite.
+    /// An entry of a point is not a number, or is infinite.
     #[error("point {point} has the entry {value} for column {column}")]
     Entry {
         /// The point.

@@ -1,17 +1,17 @@
 //! Solves a growing program with a back end for general linear programs.
 //!
-//! New rows and unknowns held at zero are edits of the running solver; a changed bound or numerical trouble starts it
-//! anew. Back ends do not say why
-//! a program is infeasible, so the multipliers that show it are the solution of another program: of all
-//! y >= 0 of sum one (rows divided by their norms) with `y.A <= 0` at nonnegative unknowns and `y.A = 0` at
-//! free ones, one with the largest `y.b`, which must be positive.
+//! New rows and unknowns held at zero are edits of the running solver. A changed bound or numerical
+//! trouble starts a new solver. Back ends do not say why a program is infeasible, so the
+//! multipliers that show it are the solution of another program: of all y >= 0 of sum one (rows
+//! divided by their norms) with `y.A <= 0` at nonnegative unknowns and `y.A = 0` at free ones, one
+//! with the largest `y.b`, which must be positive.
 
 use crate::Solver;
 use crate::growing::{Checks, Growing, Saved, Sign, clean};
 use crate::problem::{Column, Problem, Row};
 use crate::status::{Limits, Reason, Solution, Status};
 
-/// Multipliers add up to one; one below this share is taken for rounding.
+/// Multipliers add up to one; a multiplier of at most this is treated as rounding.
 const NONE: f64 = 1e-12;
 
 type StartSolver = Box<dyn Fn(Problem) -> Box<dyn Solver> + Send>;
@@ -119,7 +119,7 @@ impl Growing for General {
             Status::Optimal(Solution { objective, values }) => {
                 Status::Optimal(Solution { objective, values: clean(values, &self.signs) })
             }
-            // Nothing costs less than zero.
+            // Costs are at least zero, so the objective cannot fall without end.
             Status::Unbounded => Status::Unknown(Reason::Unexpected),
             other => other,
         }

@@ -1,13 +1,14 @@
-//! Linear programs with few unknowns and ever more rows, and who solves them.
+//! Linear programs with few unknowns and ever more rows, and their solvers.
 //!
-//! Problem: minimise `c.x` subject to `a_i.x >= b_i` for all rows i, where `c >= 0` and each unknown is
-//! nonnegative, free (then its cost does not count) or held at zero. Rows come as they are found, so a
-//! [`Growing`] keeps what it can between two solves.
+//! Problem: minimise `c.x` subject to `a_i.x >= b_i` for all rows i, where `c >= 0` and each
+//! unknown is nonnegative, free (then its cost does not count) or held at zero. Rows come as they
+//! are found, so a [`Growing`] keeps what it can between two solves.
 //!
-//! Solvers: our own simplex ([`LinearSolver::Simplex`]) works in the space of the unknowns and only looks at
-//! rows; a general back end ([`LinearSolver::General`]) is given the program row by row. Either way an
-//! answer is computed in floating point and is a hint. No solver says "infeasible" because it found no answer, and
-//! the caller can add up the rows that show it ([`Growing::contradiction`]).
+//! Solvers: our own simplex ([`LinearSolver::Simplex`]) works in the space of the unknowns and only
+//! prices rows; a general back end ([`LinearSolver::General`]) gets the program row by row. In both
+//! cases an answer is computed in floating point and is a hint. No solver says "infeasible" only
+//! because it found no answer, and the caller can add up the rows that show it
+//! ([`Growing::contradiction`]).
 
 use crate::column_space::ColumnSpace;
 use crate::error::Error;
@@ -17,14 +18,14 @@ use crate::simplex::State;
 use crate::status::{Limits, Reason, Status};
 use crate::{BackEnd, Solver};
 
-/// What an unknown may be.
+/// The values that an unknown may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// At least zero.
     Nonnegative,
     /// Any number.
     Free,
-    /// Zero for now.
+    /// Zero at present.
     Held,
 }
 
@@ -42,21 +43,24 @@ pub trait Growing: Send {
     /// Holds an unknown at zero. Only [`Growing::restore`] releases it.
     fn hold(&mut self, unknown: usize);
 
-    /// Saves which unknowns are held at zero, and the basis if there is one, for [`Growing::restore`].
+    /// Saves which unknowns are held at zero, and the basis if there is one, for
+    /// [`Growing::restore`].
     fn save(&self) -> Saved;
 
-    /// Goes back to what was saved. Rows and bounds stay as they are now.
+    /// Returns to a saved state. Rows and bounds stay as they are now.
     fn restore(&mut self, saved: Saved);
 
-    /// Solves the program as it is now: [`Status::Optimal`], [`Status::Infeasible`], a limit, or unknown.
+    /// Solves the program as it is now. The answer is [`Status::Optimal`], [`Status::Infeasible`],
+    /// a limit, or [`Status::Unknown`].
     fn solve(&mut self, limits: &Limits<'_>) -> Status;
 
-    /// Why the last solve said infeasible: rows whose sum, with these positive multipliers, no point can
-    /// meet. A hint, as the answer was; a general back end has to solve another program for it.
+    /// Why the last solve said infeasible: rows whose sum, with these positive multipliers, no
+    /// point can meet. This is a hint, as the answer was; a general back end has to solve another
+    /// program for it.
     fn contradiction(&mut self, limits: &Limits<'_>) -> Option<Vec<(usize, f64)>>;
 }
 
-/// What [`Growing::restore`] comes back to.
+/// A state for [`Growing::restore`] to return to.
 #[derive(Clone, Debug)]
 pub struct Saved {
     pub(crate) signs: Vec<Sign>,
@@ -70,17 +74,17 @@ pub type Start = fn(&[f64], &[Sign]) -> Box<dyn Growing>;
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum LinearSolver {
-    /// Our own, made for these programs.
+    /// Our own simplex, made for these programs.
     #[default]
     Simplex,
     /// A solver for any program.
     General(BackEnd),
-    /// A solver of the caller's own.
+    /// A solver that the caller provides.
     Custom(Start),
 }
 
 impl LinearSolver {
-    /// All that are built in.
+    /// All built-in solvers.
     pub fn all() -> impl Iterator<Item = Self> {
         std::iter::once(Self::Simplex).chain(BackEnd::all().iter().copied().map(Self::General))
     }
@@ -156,7 +160,7 @@ impl Checks {
         self.refused.is_none()
     }
 
-    /// Was all input accepted so far?
+    /// Has all input been accepted?
     pub(crate) fn passed(&self) -> bool {
         self.refused.is_none()
     }
@@ -176,7 +180,7 @@ impl Checks {
     }
 }
 
-/// The point with values set to zero that violate their sign by rounding alone.
+/// The point, with values that violate their sign only by rounding set to zero.
 pub(crate) fn clean(mut values: Vec<f64>, signs: &[Sign]) -> Vec<f64> {
     for (value, sign) in values.iter_mut().zip(signs) {
         match sign {

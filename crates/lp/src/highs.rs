@@ -1,16 +1,18 @@
-//! The back end in C++: HiGHS, behind the feature `highs`.
+//! The back end in C++: HiGHS, with the feature `highs`.
 //!
-//! A HiGHS model is a raw pointer that may not change threads, so each problem has a thread of its own that
-//! owns the model; requests go in and reports come out over channels, and this crate stays free of unsafe
-//! code. A model keeps its basis between runs, which is the warm start.
+//! A HiGHS model is a raw pointer that may not change threads, so each problem has a thread of its
+//! own that owns the model. Requests go in and reports come out over channels, and this crate stays
+//! free of unsafe code. A model keeps its basis between runs, which is the warm start.
 //!
 //! Invariants:
-//! - Statuses map one to one; whatever is not listed as an answer in [`status`] is unknown.
-//! - HiGHS has no switch to end a run in the interface used here, only a time limit, so it runs in slices.
-//!   A linear problem goes on from its basis. An integer problem starts over, so its slices double: no more
-//!   than half of the time is lost, and its switch may be noticed as late as the time already spent.
-//! - A panic or an error in the thread ends the thread; the problem is built again for the next solve.
-//! - HiGHS counts a model's running time over all runs; [`Owner::spent`] does the same from outside.
+//! - Statuses map one to one; any status that [`status`] does not list as an answer is unknown.
+//! - The interface used here has no switch to end a HiGHS run, only a time limit, so HiGHS runs in
+//!   slices. A linear problem continues from its basis. An integer problem starts over, so its
+//!   slices double: no more than half of the time is lost, and its switch may be noticed as late as
+//!   the time already spent.
+//! - A panic or an error in the thread ends the thread; the next solve builds the problem again.
+//! - HiGHS counts a model's running time over all runs; [`Owner::spent`] counts the same time
+//!   outside.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -30,7 +32,7 @@ pub(crate) struct Highs {
     lower_bound: Option<f64>,
 }
 
-/// The thread that owns the model, and what it has been told.
+/// The thread that owns the model, and the state of the problem that was sent to it.
 struct Remote {
     requests: Sender<Request>,
     reports: Receiver<Report>,
@@ -74,7 +76,7 @@ impl Solver for Highs {
         let integer = model.problem.columns.iter().any(|column| column.integer);
         let mut longest = SLICE;
         loop {
-            // If the thread has ended, its model is lost, and the next solve builds it again.
+            // If the thread has ended, its model is lost; the next solve builds it again.
             let Some(report) = owner.run(limits.slice(longest)) else {
                 return Status::Unknown(Reason::Failed);
             };
@@ -146,7 +148,7 @@ impl Remote {
         let (outbox, reports) = channel();
         let Problem { columns, rows } = &model.problem;
         let (problem, fixed) = (model.problem.clone(), model.fixed.clone());
-        // Ends when the requests do; nobody waits for it.
+        // The thread ends when the requests do; nobody waits for it.
         std::thread::spawn(move || Owner::new(&problem, &fixed).map(|owner| owner.serve(inbox, outbox)));
         Self {
             requests,
@@ -157,7 +159,7 @@ impl Remote {
         }
     }
 
-    /// Tells the thread what has changed; `None` if the thread has ended.
+    /// Sends the changes to the thread; `None` if the thread has ended.
     fn updated(mut self, model: &Model) -> Option<Self> {
         let Problem { columns, rows } = &model.problem;
         for row in &rows[self.rows..] {
@@ -199,7 +201,7 @@ fn range(sense: Sense, bound: f64) -> std::ops::RangeInclusive<f64> {
     }
 }
 
-/// The model, on its thread.
+/// The model, its columns and its running time; it stays on the model's thread.
 struct Owner {
     model: highs::Model,
     columns: Vec<Col>,
@@ -228,7 +230,8 @@ impl Owner {
             ("mip_feasibility_tolerance", INTEGRALITY),
             ("mip_rel_gap", 0.0),
             ("mip_abs_gap", 0.0),
-            // HiGHS drops coefficients below this. Its default, 1e-9, is too near to coefficients that occur.
+            // HiGHS drops coefficients below this. Its default, 1e-9, is too close to coefficients
+            // that occur.
             ("small_matrix_value", 1e-12),
         ] {
             model.try_set_option(option, value).ok()?;

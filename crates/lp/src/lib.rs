@@ -1,17 +1,20 @@
-//! Linear and mixed-integer programs: a problem type, back ends behind one trait.
+//! Linear and mixed-integer programs: a problem type, and back ends that share one trait.
 //!
-//! A [`Problem`] is plain data. [`BackEnd::start`] gives it to a [`Solver`], which can be edited (a row more,
-//! a column fixed or released, other costs) and solved again, warm where the back end can. A [`Separation`]
-//! finds the multipliers that show a system of inequalities to have no solution, which is how a caller turns
-//! a solver's "infeasible" into a proof; [`round_multipliers`] makes them integers. A [`Growing`]
-//! program has few unknowns and ever more rows; [`LinearSolver`] chooses its solver.
-//! Why a simplex of our own there: on five models of 50 to 200 trees (2000 to 5800 inputs, so many rows and few
-//! columns) it takes 0.2 to 1.1 s for all programs of a run where microlp, with lazy rows and warm, takes 0.4 to
-//! 4.0 s, two to six times as long, for models of the same size.
+//! A [`Problem`] is plain data. [`BackEnd::start`] gives it to a [`Solver`], which can be edited (a
+//! row added, a column fixed or released, costs replaced) and solved again, warm if the back end
+//! can. A [`Separation`] finds the multipliers that show a system of inequalities to have no
+//! solution, with which a caller turns a solver's "infeasible" into a proof; [`round_multipliers`]
+//! makes them integers. A [`Growing`] program has few unknowns and ever more rows; [`LinearSolver`]
+//! chooses its solver.
 //!
-//! Everything a solver says here is a hint in floating point. The tolerances of all linear programs live in this
-//! crate: [`FEASIBILITY`] for both back ends, and named constants in each simplex of our own. Whoever uses an answer
-//! decides by exact arithmetic, never by a tolerance.
+//! Growing programs have a simplex of our own, because it is faster: on five models of 50 to 200
+//! trees (2000 to 5800 inputs, so there are many rows and few columns) it takes 0.2 to 1.1 s for
+//! all programs of a run. microlp, warm and with lazy rows, takes 0.4 to 4.0 s, two to six times as
+//! long, for models of the same size.
+//!
+//! All answers of solvers are hints in floating point. The tolerances of all linear programs are in
+//! this crate: [`FEASIBILITY`] for both back ends, and named constants in each simplex of our own.
+//! A caller who uses an answer decides by exact arithmetic, never by a tolerance.
 
 mod column_space;
 mod dense;
@@ -45,44 +48,47 @@ pub const FEASIBILITY: f64 = 1e-9;
 /// How far an integer column may be from an integer.
 pub const INTEGRALITY: f64 = 1e-6;
 
-/// How long a back end runs before the limits are asked again.
+/// How long a back end runs before the limits are checked again.
 ///
-/// This bounds how late a solve notices its switch, together with what the back end does not interrupt
-/// (microlp looks at its clock every 1000 pivots). A solve longer than a slice goes on from the basis it
-/// reached; among equally good points it may then end at another one than without the pause, so only solves
-/// shorter than a slice are the same on every machine.
+/// Together with what the back end does not interrupt (microlp checks its clock every 1000 pivots),
+/// this bounds how late a solve notices its switch. A solve longer than a slice continues from the
+/// basis it reached. Among equally good points it may then end at another one than without the
+/// pause, so only solves shorter than a slice are the same on every machine.
 const SLICE: Duration = Duration::from_millis(500);
 
-/// A problem that is solved again and again, with edits between.
+/// A problem that is solved repeatedly, with edits between the solves.
 pub trait Solver: Send {
     /// Solves the problem with all edits so far.
     fn solve(&mut self, limits: &Limits<'_>) -> Status;
 
-    /// Adds a row. One that [`Problem::check`] would refuse makes every solve answer
-    /// [`Reason::Invalid`], as do the other edits.
+    /// Adds a row. If [`Problem::check`] would refuse it, every later solve answers
+    /// [`Reason::Invalid`]. The same holds for the other edits.
     fn add_row(&mut self, row: Row);
 
-    /// Holds a column at a value until it is released. Outside the column's bounds there is no solution.
+    /// Fixes a column at a value until it is released. A value outside the column's bounds makes
+    /// the problem infeasible.
     fn fix(&mut self, column: usize, value: f64);
 
     /// Releases a column; its bounds hold again. Nothing changes if it was not fixed.
     fn unfix(&mut self, column: usize);
 
-    /// Other costs, one per column. Cold with microlp, warm with HiGHS.
+    /// Replaces the costs, one for each column. The next solve is cold with microlp and warm with
+    /// HiGHS.
     fn set_costs(&mut self, costs: &[f64]);
 
-    /// The best point of the last solve if it ended at a limit: integer problems only.
+    /// The best point found by the last solve if it ended at a limit; only for integer problems.
     fn incumbent(&self) -> Option<&Solution>;
 
-    /// What the objective cannot be less than, by the last solve's word, if it ended at a limit.
+    /// A lower bound of the objective if the last solve ended at a limit: found by the solver, not
+    /// proved.
     fn lower_bound(&self) -> Option<f64>;
 }
 
-/// The solvers there are.
+/// The general back ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BackEnd {
-    /// Pure Rust; always there.
+    /// Pure Rust, always available.
     #[default]
     Microlp,
     /// HiGHS, in C++; with the feature `highs`.
@@ -91,7 +97,7 @@ pub enum BackEnd {
 }
 
 impl BackEnd {
-    /// All of them.
+    /// All back ends of this build.
     pub fn all() -> &'static [BackEnd] {
         &[
             BackEnd::Microlp,
@@ -100,7 +106,8 @@ impl BackEnd {
         ]
     }
 
-    /// Takes over a problem. One that [`Problem::check`] refuses is answered by the first solve.
+    /// Starts a solver for a problem. If [`Problem::check`] refuses the problem, the first solve
+    /// says so.
     pub fn start(self, problem: Problem) -> Box<dyn Solver> {
         match self {
             BackEnd::Microlp => Box::new(microlp::Microlp::new(problem)),

@@ -1,26 +1,30 @@
-//! The back end in pure Rust: microlp, with its edits and failures behind [`Solver`].
+//! The back end in pure Rust: makes a [`Solver`] of microlp, and handles its edits and failures.
 //!
-//! microlp's edits consume a solution and solve at once, and a failed edit loses it. So the last solutions are
-//! kept ([`Live`]), each with more columns fixed than the one before, and a copy of the last that still applies
-//! is edited. A release goes back to a solution from before the fix, which is several times faster than
-//! microlp's own release.
+//! microlp's edits consume a solution and solve at once, and a failed edit loses the solution. So
+//! the last solutions are kept ([`Live`]), each with more columns fixed than the one before, and a
+//! copy of the last one that still applies is edited. A release returns to a solution from before
+//! the fix, which is several times faster than microlp's own release.
 //!
-//! Rows are lazy: a problem with many more rows than columns starts with some of them, and the rows that its
-//! solution violates are added until there are none. Few rows decide such a problem, and both a cold start and
-//! an edit cost in proportion to the rows present.
+//! Rows are lazy: a problem with many more rows than columns starts with some of them, and rows
+//! that its solution violates are added until there are none. Few rows decide such a problem, and
+//! both a cold start and an edit cost time in proportion to the rows present.
 //!
-//! So every edit of a solution only tightens it: an infeasible step on the way means that the whole is
-//! infeasible, and a solution that meets the rows left out is a solution of the whole. Any other failure
-//! (numerical, or unbounded for want of rows) is solved again from scratch with all rows, and that answer counts.
+//! So every edit of a solution only tightens it. An infeasible step on the way means that the whole
+//! problem is infeasible, and a solution that meets the omitted rows solves the whole problem.
+//! After any other failure (numerical, or unbounded because rows are missing) the problem is solved
+//! from scratch with all rows, and that answer counts.
 //!
 //! Invariants:
 //! - microlp's `InternalError`, a panic and a limit never become [`Status::Infeasible`].
-//! - Each call into microlp has a time limit of at most one slice. microlp looks at its clock every 1000
-//!   pivots and at each phase, and fails a phase that does not progress in 10,000 pivots, so every call ends;
-//!   a deadline is overrun by at most a slice (edits keep the limit of the solve they build on) and 1000 pivots.
-//! - Numbers were checked by [`Model`]: microlp's own assertions on indices and duplicates cannot fire.
+//! - Each call into microlp has a time limit of at most one slice. microlp checks its clock every
+//!   1000 pivots and at each phase, and fails a phase without progress in 10,000 pivots, so every
+//!   call ends. A deadline is overrun by at most a slice (edits keep the limit of the solve they
+//!   build on) and 1000 pivots.
+//! - Numbers were checked by [`Model`]: microlp's own assertions on indices and duplicates cannot
+//!   fail.
 //!
-//! Not covered: changed costs are a cold start, microlp has no call for them. Integer problems have all rows.
+//! Not covered: changed costs need a cold start, because microlp has no call for them. Integer
+//! problems start with all rows.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,8 +38,8 @@ use crate::problem::{Model, Problem, Row, Sense, Stated};
 use crate::status::{Limits, Reason, Solution, Status};
 use crate::{FEASIBILITY, INTEGRALITY, SLICE, Solver};
 
-/// With more edits than this the problem is solved from scratch: each edit is a solve of its own that takes about a
-/// tenth of the time of a cold start.
+/// With more edits than this the problem is solved from scratch: each edit is a solve of its own
+/// that takes about a tenth of the time of a cold start.
 const WARM_EDITS: usize = 8;
 
 /// How many solutions are kept.
@@ -44,25 +48,26 @@ const KEPT: usize = 4;
 /// A problem that microlp solves.
 pub(crate) struct Microlp {
     stated: Stated,
-    /// Kept solutions. Each has at least the columns fixed that the one before has.
+    /// Kept solutions. Each fixes at least the columns that the one before fixes.
     live: Vec<Live>,
     incumbent: Option<Solution>,
     lower_bound: Option<f64>,
 }
 
-/// An optimal solution and what it is a solution of.
+/// An optimal solution, and the part of the problem that it solves.
 #[derive(Clone)]
 struct Live {
     solution: microlp::Solution,
     variables: Vec<Variable>,
-    /// Which of the model's rows this solution takes into account; rows beyond the end of the list are left out.
+    /// Which of the model's rows this solution takes into account; rows beyond the end of the list
+    /// are omitted.
     rows: Vec<bool>,
     fixed: BTreeMap<usize, f64>,
 }
 
-/// How a chain of calls ended without a solution.
+/// How a sequence of calls ended without a solution.
 enum End {
-    /// microlp has the answer.
+    /// microlp ended with this error; an infeasible problem is one of its errors.
     Failure(Failure),
     /// A limit was reached.
     Spent(Status),
@@ -157,7 +162,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Solves with few rows from the last solution if possible, and otherwise from scratch with all rows.
+    /// Solves with few rows, from the last solution if there is one. If that fails, solves from
+    /// scratch with all rows.
     fn solve(&mut self, last: Option<&Live>) -> Result<Live, End> {
         let all = vec![true; self.model.problem.rows.len()];
         match self.solve_lazily(last) {
@@ -193,7 +199,8 @@ impl Search<'_> {
         }
     }
 
-    /// The rows to begin with: all, or, when they are many, the equalities and some spread over the others.
+    /// The rows to start with: all of them; or, if there are many, the equalities and some of the
+    /// others, evenly spread.
     fn first_rows(&self) -> Vec<bool> {
         let Problem { columns, rows } = &self.model.problem;
         let enough = columns.len() + WARM_EDITS;
@@ -205,7 +212,7 @@ impl Search<'_> {
         rows.iter().enumerate().map(first).collect()
     }
 
-    /// The rows that a solution lacks and violates, the worst first.
+    /// The omitted rows that a solution violates, the worst first.
     fn violated(&self, live: &Live) -> Vec<(f64, usize)> {
         let values: Vec<f64> =
             live.variables.iter().map(|&variable| live.solution.var_value(variable)).collect();
@@ -218,7 +225,7 @@ impl Search<'_> {
         violated
     }
 
-    /// Brings a kept solution up to the columns that the model holds fixed now.
+    /// Fixes, in a kept solution, the columns that the model has fixed since.
     fn held(&mut self, last: &Live) -> Result<Live, End> {
         let new: Vec<(usize, f64)> = (self.model.fixed.iter())
             .filter(|(column, _)| !last.fixed.contains_key(column))
@@ -254,7 +261,7 @@ impl Search<'_> {
                     None => (column.lower, column.upper),
                 };
                 if column.integer {
-                    // The bounds were checked to fit.
+                    // The model has checked that the bounds fit.
                     problem.add_integer_var(column.cost, (lower.ceil() as i32, upper.floor() as i32))
                 } else {
                     problem.add_var(column.cost, (lower, upper))
@@ -272,7 +279,8 @@ impl Search<'_> {
         Ok(Live { solution, variables, rows: present, fixed: fixed.clone() })
     }
 
-    /// Makes one call and resumes it, slice by slice, until it has an optimum or the limits are spent.
+    /// Makes one call and resumes it, slice by slice, until it has an optimum or the limits are
+    /// spent.
     fn run(
         &mut self,
         variables: &[Variable],
@@ -298,8 +306,8 @@ impl Search<'_> {
     }
 }
 
-/// Makes a call that may panic. The solver is owned by the call and lost in a panic, so that no broken state is used
-/// afterwards.
+/// Makes a call that may panic. The call owns the solver, which is lost in a panic, so that no
+/// broken state is used afterwards.
 fn guarded(call: impl FnOnce() -> Result<SolveOutcome, Failure>) -> Result<SolveOutcome, End> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(outcome) => outcome.map_err(End::Failure),

@@ -1,19 +1,24 @@
-//! The best weights for points against columns: a primal simplex of its own, small and dense.
+//! The best weights of points against columns, found by a small dense primal simplex made for this
+//! problem.
 //!
-//! Problem: entries a_ij of points i and columns j, vectors e_i. Maximise t over y >= 0 with `sum_i y_i = 1`,
-//! `sum_i y_i e_i = 0` and `sum_i y_i a_ij + t <= 0` for each column j that counts.
+//! Problem: entries a_ij of points i and columns j, vectors e_i. Maximise t over y >= 0 with
+//! `sum_i y_i = 1`, `sum_i y_i e_i = 0` and `sum_i y_i a_ij + t <= 0` for each column j that
+//! counts.
 //!
-//! Why not a back end: there are few rows (columns and equations) and many unknowns (points), all dense, and the
-//! same problem comes again with one column left out. Here a basis is a dense inverse, all points are priced in
-//! one pass over the entries, and leaving out a column keeps the basis feasible: its slack just becomes free. So
-//! the optimum with all columns is the start for every question. Measured, this is 10 to 100 times faster than
-//! either way through a back end.
+//! Why not a back end: there are few rows (columns and equations) and many unknowns (points), all
+//! dense, and the same problem is solved again with one column left out. Here a basis is a dense
+//! inverse, all points are priced in one pass over the entries, and leaving out a column keeps the
+//! basis feasible, because the column's slack just becomes free. So the optimum with all columns is
+//! the start for every question. Measured, this is 10 to 100 times faster than either way of using
+//! a back end.
 //!
-//! Invariants: the basis stays feasible up to [`SLIP`]; so weights are there whenever the search ends. The
-//! equations are met by a penalty, [`Var::Over`] and [`Var::Under`], larger than any price they can have.
-//! Ties are kept rare by tiny right-hand sides, which the final weights do not contain.
+//! Invariants: the basis stays feasible up to [`SLIP`], so there are weights whenever the search
+//! ends. The equations are enforced by a penalty on [`Var::Over`] and [`Var::Under`] that is larger
+//! than any price they can have. Ties are made rare by tiny right-hand sides, which the final
+//! weights do not contain.
 //!
-//! Not covered: proof. A search that ends early or in numerical trouble says so, and weights are only hints.
+//! Not covered: proof. A search that ends early or in numerical trouble says so, and weights are
+//! only hints.
 
 use crate::dense::{add_multiple, dot, eliminate, invert, times};
 use crate::status::{Limits, Status};
@@ -22,20 +27,20 @@ use crate::status::{Limits, Status};
 const PRICE: f64 = 1e-9;
 /// An entry of a direction below this is too small to be a pivot.
 const PIVOT: f64 = 1e-9;
-/// How far a basic value may slip below zero for the sake of a larger pivot.
+/// How far a basic value may fall below zero to allow a larger pivot.
 const SLIP: f64 = 1e-11;
 /// The size of the right-hand sides that break ties.
 const NUDGE: f64 = 1e-8;
-/// A weighted sum below this may be zero up to rounding, where the weights add up to one.
+/// A weighted sum below this may be zero up to rounding, if the weights add up to one.
 const POSITIVE: f64 = 1e-12;
-/// A margin that can only end below this is not looked for any longer.
+/// The search ends if the margin can only end below this.
 const HOPELESS: f64 = -1e-6;
 /// The least number of pivots between two factorisations.
 const REFACTOR: usize = 64;
 /// The number of points on the shortlist, which are priced again before all points are.
 const SHORTLIST: usize = 64;
 
-/// Points, columns and equations.
+/// The program: points, columns and equations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MultiplierSimplex {
     columns: usize,
@@ -53,9 +58,9 @@ enum Var {
     Slack(usize),
     /// The weight y_i of a point.
     Point(usize),
-    /// By how much an equation's sum is too small.
+    /// How much an equation's sum is too small.
     Under(usize),
-    /// By how much an equation's sum is too large.
+    /// How much an equation's sum is too large.
     Over(usize),
 }
 
@@ -68,10 +73,11 @@ pub(crate) struct Basis {
     values: Vec<f64>,
 }
 
-/// How a search ended; the basis is feasible in any case.
+/// How a search ended; the basis is feasible in every case.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Ended {
-    /// No better weights, up to the tolerances; or, where a margin was asked for, none of a margin that is not negative.
+    /// No better weights, up to the tolerances; or, if a margin was asked for, no weights whose
+    /// margin is at least zero.
     Optimal,
     /// The margin asked for is reached.
     Enough,
@@ -106,8 +112,9 @@ impl MultiplierSimplex {
         &self.points[index * self.rows()..][..self.rows()]
     }
 
-    /// The penalty for one unit by which an equation is not met. It is larger than any intercept that could help:
-    /// with entries of at most one, those are at most two for each step from class to class.
+    /// The penalty for each unit by which an equation is missed. It is larger than any intercept
+    /// that could help: with entries of at most one, intercepts are at most two for each step from
+    /// class to class.
     fn penalty(&self) -> f64 {
         4.0 * (self.equations as f64 + 1.0)
     }
@@ -120,7 +127,7 @@ impl MultiplierSimplex {
         }
     }
 
-    /// The column of an unknown.
+    /// The column of an unknown in the program's matrix.
     fn column(&self, var: Var) -> Vec<f64> {
         let mut column = vec![0.0; self.rows()];
         match var {
@@ -133,18 +140,18 @@ impl MultiplierSimplex {
         column
     }
 
-    /// The right-hand sides; different ones for the columns against ties.
+    /// The right-hand sides. Those of the columns differ, to avoid ties.
     fn sides(&self, nudge: f64) -> Vec<f64> {
         let mut sides = vec![0.0; self.rows()];
         for (index, side) in sides[..self.columns].iter_mut().enumerate() {
-            // Spread evenly, without order: multiples of the golden section, modulo one.
+            // Spread evenly but in no order: multiples of the golden section, modulo one.
             *side = nudge * (0.5 + (index as f64 * 0.618_033_988_749_895).fract());
         }
         sides[self.columns] = 1.0;
         sides
     }
 
-    /// A basis with all weight on the point that does best alone, or `None` if there are no points.
+    /// A basis with all weight on the point that is best alone; `None` if there are no points.
     pub(crate) fn start(&self) -> Option<Basis> {
         let worst = |point: usize| {
             let entries = self.point(point)[..self.columns].iter().enumerate();
@@ -169,8 +176,8 @@ impl MultiplierSimplex {
         Some(basis)
     }
 
-    /// Improves a basis until it is optimal, has the margin asked for, or a limit is reached. Columns that do
-    /// not count may have any sum.
+    /// Improves a basis until it is optimal, has the margin `enough`, or a limit is reached.
+    /// Columns that do not count may have any sum.
     pub(crate) fn improve(
         &self,
         basis: &mut Basis,
@@ -189,7 +196,7 @@ impl MultiplierSimplex {
                 basic[*index] = true;
             }
         }
-        // Without columns any margin is possible, and only the equations matter.
+        // If no column counts, any margin is possible, and only the equations matter.
         let aim = if counts.contains(&true) { 1.0 } else { 0.0 };
         let refactor = REFACTOR.max(self.rows());
         let mut shortlist: Vec<usize> = Vec::new();
@@ -225,8 +232,9 @@ impl MultiplierSimplex {
         Ended::Stuck
     }
 
-    /// The unknown whose growth (or decrease, if it is free) improves the objective most. The shortlist and the
-    /// unknowns that are not points are tried first, and all points if none of those helps.
+    /// The unknown whose growth (or decrease, if it is free) improves the objective most. The
+    /// shortlist and the unknowns that are not points are tried first, and all points if none of
+    /// those helps.
     fn price(
         &self,
         basis: &Basis,
@@ -271,8 +279,9 @@ impl MultiplierSimplex {
             .filter(|&(gain, _)| gain > PRICE)
             .collect();
         gains.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
-        // All weights together are one, so the margin cannot grow by more than the largest gain. Where that leaves it below
-        // zero, the prices are weights of columns that solve the system already.
+        // The weights add up to one, so the margin cannot grow by more than the largest gain. If it
+        // stays below zero even then, the prices are already weights of columns that solve the
+        // system.
         let most = gains.first().map_or(0.0, |gain| gain.0);
         if aim > 0.0 && enough.is_finite() && self.is_balanced(basis) && self.margin(basis) + most < HOPELESS
         {
@@ -296,8 +305,8 @@ impl MultiplierSimplex {
         prices
     }
 
-    /// Weights of columns and equations whose sum is positive at every point: the prices of a basis that no
-    /// point improves, where the margin is negative.
+    /// Weights of columns and equations whose sum is positive at every point, if there are any: the
+    /// prices of a basis that no point improves and whose margin is negative.
     pub(crate) fn solving(&self, basis: &Basis, counts: &[bool]) -> Option<(Vec<f64>, Vec<f64>)> {
         let mut weights = self.prices(basis, 1.0);
         for (weight, &counts) in weights.iter_mut().zip(counts) {
@@ -323,8 +332,8 @@ impl MultiplierSimplex {
         is_balanced(basis.vars.iter().copied().zip(basis.values.iter().copied()))
     }
 
-    /// The points with positive weight and their weights, as exactly as floats allow; `None` if the equations are
-    /// not met.
+    /// The points with positive weight and their weights, as exactly as floats allow; `None` if the
+    /// equations are not met.
     pub(crate) fn weights(&self, basis: &Basis) -> Option<Vec<(usize, f64)>> {
         let core = self.core(&basis.vars)?;
         let values = core.values(&self.sides(0.0));
@@ -405,10 +414,10 @@ impl MultiplierSimplex {
     }
 }
 
-/// A basis without its slacks. Most of a basis is slacks, whose columns are unit vectors; what is left is a small
-/// matrix in the rows that have no basic slack.
+/// A basis without its slacks. Most of a basis is slacks, whose columns are unit vectors; the rest
+/// is a small matrix in the rows that have no basic slack.
 struct Core {
-    /// The places in the basis of the unknowns that are no slacks, and their columns.
+    /// The places in the basis of the unknowns that are not slacks, and their columns.
     places: Vec<usize>,
     columns: Vec<Vec<f64>>,
     /// The rows that have no basic slack.
@@ -422,7 +431,7 @@ impl Core {
         self.rows.len()
     }
 
-    /// The values of the unknowns that are no slacks.
+    /// The values of the unknowns that are not slacks.
     fn values(&self, sides: &[f64]) -> Vec<f64> {
         let sides: Vec<f64> = self.rows.iter().map(|&row| sides[row]).collect();
         let mut values = Vec::new();
@@ -430,26 +439,27 @@ impl Core {
         values
     }
 
-    /// Puts the entries of a row of the inverse where they belong in a row of the whole.
+    /// Copies a row of this inverse to the right places of a row of the full inverse.
     fn spread(&self, entries: &[f64], target: &mut [f64]) {
         self.rows.iter().zip(entries).for_each(|(&row, &entry)| target[row] = entry);
     }
 }
 
-/// Is no equation unmet?
+/// Is every equation met?
 fn is_balanced(mut values: impl Iterator<Item = (Var, f64)>) -> bool {
     !values.any(|(var, value)| matches!(var, Var::Under(_) | Var::Over(_)) && value > NUDGE)
 }
 
 impl Basis {
-    /// How the basic values fall when an unknown with this column grows.
+    /// How fast the basic values fall when an unknown with this column grows.
     fn direction(&self, column: &[f64]) -> Vec<f64> {
         let mut direction = Vec::new();
         times(&self.inverse, column, &mut direction);
         direction
     }
 
-    /// The row that limits the step; of rows that limit it about equally, the one with the largest pivot.
+    /// The row that limits the step; of rows that limit it about equally, the one with the largest
+    /// pivot.
     fn ratio(&self, direction: &[f64], sign: f64, free: impl Fn(Var) -> bool) -> Option<usize> {
         let falling = || {
             (0..self.vars.len())
@@ -508,7 +518,8 @@ mod tests {
         }
         let values = basis.direction(&simplex.sides(NUDGE));
         assert!(values.iter().zip(&basis.values).all(|(one, other)| (one - other).abs() < 1e-9));
-        // The weights without the tie-breaking right-hand sides differ a little and meet the equations.
+        // The weights without the tie-breaking right-hand sides differ a little and meet the
+        // equations.
         let weights = simplex.weights(&basis).unwrap();
         assert!((weights.iter().map(|(_, weight)| weight).sum::<f64>() - 1.0).abs() < 1e-9);
         assert!(weights.iter().map(|&(point, weight)| sign(point) * weight).sum::<f64>().abs() < 1e-9);

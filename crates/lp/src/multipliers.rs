@@ -1,15 +1,17 @@
 //! Multipliers that show a system of strict inequalities to have no solution.
 //!
-//! Problem: points i with entries a_ij and small integer vectors e_i (the free intercept), and the columns J
-//! that are kept. Is there w >= 0 on J and a free b with `sum_j w_j a_ij + b . e_i > 0` at every point? Not if
-//! there is y >= 0, not zero, with `sum_i y_i a_ij <= 0` for each j in J and `sum_i y_i e_i = 0` (Farkas). This
-//! file looks for the y, of sum one, that does so with a margin t: `sum_i y_i a_ij <= -t`, each column divided by
-//! its largest magnitude. A margin leaves room to round y to integers (`rounding`) and to check them exactly,
-//! which is the caller's part: nothing here is a proof. The search itself is in `multiplier_simplex`.
+//! Problem: points i with entries a_ij and small integer vectors e_i (the free intercept), and the
+//! columns J that are kept. Is there w >= 0 on J and a free b with `sum_j w_j a_ij + b . e_i > 0`
+//! at every point? Not if there is y >= 0, not zero, with `sum_i y_i a_ij <= 0` for each j in J and
+//! `sum_i y_i e_i = 0` (Farkas). This file searches for such y, of sum one, with a margin t:
+//! `sum_i y_i a_ij <= -t`, each column divided by its largest magnitude. A margin leaves room to
+//! round y to integers (`rounding`) and to check them exactly, which the caller has to do: nothing
+//! here is a proof. The search itself is in `multiplier_simplex`.
 //!
-//! Not covered: where a combination of kept columns is zero at all points (two trees that mirror each other, a
-//! constant tree that the intercept also covers) no margin is positive, and the answer is [`Separated::NotFound`].
-//! A kept column that is zero at all points is left out, it cannot matter.
+//! Not covered: if a combination of kept columns is zero at all points (two trees that mirror each
+//! other, or a constant tree that the intercept also covers), no margin is positive, and the answer
+//! is [`Separated::NotFound`]. A kept column that is zero at all points is left out, because it
+//! cannot matter.
 
 use std::collections::HashMap;
 
@@ -20,22 +22,24 @@ use crate::status::{Limits, Reason, Status};
 /// A smaller margin than this is not worth an exact check.
 pub const SMALLEST_MARGIN: f64 = 1e-9;
 
-/// A set of points that can be asked for multipliers, for many sets of columns.
+/// A set of points, for which multipliers can be found for many sets of columns.
 ///
-/// Columns that are multiples of each other at all points (trees with one and the same split) give the same
+/// Columns that are multiples of each other at all points (trees with the same split) give the same
 /// inequality. They are one *kind*, and the search works with kinds.
 #[derive(Debug)]
 pub struct Separation {
     /// Entries of each kind, divided by the scales.
     simplex: MultiplierSimplex,
-    /// What the entries of each column are divided by: the largest magnitude at first, or one.
+    /// The divisor of each column's entries: their largest magnitude when the separation is made,
+    /// or one.
     scales: Vec<f64>,
     /// The kind of each column, and the first column of each kind.
     kinds: Vec<usize>,
     firsts: Vec<usize>,
     /// Whether a kind has an entry that is not zero.
     present: Vec<bool>,
-    /// All points as they were given, kept if columns share a kind: a later point may tell these apart.
+    /// All points as they were given, kept if columns share a kind, because a later point may tell
+    /// the columns apart.
     whole: (Vec<Vec<f64>>, Vec<Vec<i64>>),
     equations: usize,
     /// The best weights for all columns, from which every search starts.
@@ -49,22 +53,22 @@ pub struct Separation {
 pub struct Multipliers {
     /// The points, ascending.
     pub points: Vec<usize>,
-    /// Their weights, positive, of sum one.
+    /// Their weights: positive, with sum one.
     pub weights: Vec<f64>,
-    /// The margin that they reach, as computed from them in floating point.
+    /// The margin that they reach, computed from them in floating point.
     pub margin: f64,
 }
 
 /// Weights that solve the system at every point, as far as floating point can tell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solving {
-    /// For each column; zero for those that are not kept.
+    /// The weight of each column; zero for those that are not kept.
     pub columns: Vec<f64>,
     /// The free intercept.
     pub free: Vec<f64>,
 }
 
-/// What a search for multipliers found.
+/// The result of a search for multipliers.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Separated {
     /// These multipliers are worth an exact check.
@@ -82,7 +86,8 @@ pub enum Separated {
 }
 
 impl Separation {
-    /// Points with their entries, one per column, and their equality vectors, all of one length.
+    /// Makes a separation from points: their entries, one for each column, and their equality
+    /// vectors, all of one length.
     pub fn new(entries: &[Vec<f64>], equalities: &[Vec<i64>]) -> Result<Self, Error> {
         let columns = entries.first().map_or(0, Vec::len);
         let equations = equalities.first().map_or(0, Vec::len);
@@ -139,7 +144,7 @@ impl Separation {
         Ok(())
     }
 
-    /// Does this point tell columns apart that were of one kind so far?
+    /// Does this point tell columns apart that were of one kind before?
     fn tells_apart(&self, entries: &[f64]) -> bool {
         let scaled = |column: usize| entries[column] / self.scales[column];
         self.kinds.iter().enumerate().any(|(column, &kind)| scaled(column) != scaled(self.firsts[kind]))
@@ -150,9 +155,11 @@ impl Separation {
         self.simplex.points()
     }
 
-    /// Multipliers for these columns with a margin of at least `enough`, or otherwise with the largest margin.
+    /// Multipliers for these columns with a margin of at least `enough`, or otherwise with the
+    /// largest margin.
     ///
-    /// The largest margin takes the longest time to find, and a margin of 1e-4 survives any rounding.
+    /// The largest margin takes the longest time to find, and a margin of 1e-4 survives any
+    /// rounding.
     pub fn find(&mut self, kept: &[usize], enough: f64, limits: &Limits<'_>) -> Separated {
         let columns = self.scales.len();
         let mut counts = vec![false; self.firsts.len()];
@@ -188,7 +195,7 @@ impl Separation {
         }
     }
 
-    /// The weights of a basis if their margin is worth an exact check.
+    /// The weights of a basis, if their margin is worth an exact check.
     fn multipliers(&self, basis: &Basis, counts: &[bool]) -> Option<Multipliers> {
         let (points, mut weights): (Vec<usize>, Vec<f64>) = self.simplex.weights(basis)?.into_iter().unzip();
         let total: f64 = weights.iter().sum();
@@ -197,7 +204,7 @@ impl Separation {
         (margin > SMALLEST_MARGIN).then_some(Multipliers { points, weights, margin })
     }
 
-    /// The weights that an optimal basis stands for, if they solve the system.
+    /// The weights that an optimal basis represents, if they solve the system.
     fn solving(&self, basis: &Basis, counts: &[bool], kept: &[usize]) -> Option<Solving> {
         let (mut weights, free) = self.simplex.solving(basis, counts)?;
         let mut columns = vec![0.0; self.scales.len()];

@@ -1,22 +1,24 @@
 //! The largest packing of sets: a small dense simplex that needs no first phase.
 //!
-//! Problem: sets S_i of elements and a capacity c_e for each element. Maximise `sum_i y_i` over y >= 0 where
-//! the sets that hold an element add up to at most its capacity. This is the dual of the linear relaxation of
-//! covering all sets, so the prices of the elements are a fractional cover.
+//! Problem: sets S_i of elements and a capacity c_e for each element. Maximise `sum_i y_i` over
+//! `y >= 0` such that, for each element, the y of the sets that hold it add up to at most its
+//! capacity. This is the dual of the linear relaxation of covering all sets, so the prices of the
+//! elements are a fractional cover.
 //!
-//! Zero is a solution, so the method starts there. The steepest set enters at first; after a number of steps
-//! the first set that improves enters instead, which cannot cycle. Like everything in this crate the answer is
-//! a hint: whoever needs a bound rounds the values down and adds them up in integers.
+//! Zero is a solution, so the method starts there. At first the steepest set enters. After a number
+//! of steps the first set that improves enters instead, which cannot cycle. As everywhere in this
+//! crate, the answer is a hint: a caller who needs a bound rounds the values down and adds them up
+//! in integers.
 
 use crate::status::Limits;
 
 /// A reduced cost or a pivot below this counts as zero.
 const ZERO: f64 = 1e-9;
-/// Steps with the steepest set entering, for each set and element.
+/// The steps in which the steepest set enters, for each set and element.
 const STEEPEST_STEPS: usize = 4;
-/// All steps, for each set and element.
+/// The most steps, for each set and element.
 const MOST_STEPS: usize = 20;
-/// Steps between two looks at the limits.
+/// Steps between two checks of the limits.
 const STEPS_BETWEEN_LOOKS: usize = 8;
 
 /// A packing and the prices that belong to it.
@@ -28,15 +30,15 @@ pub struct Packing {
     pub prices: Vec<(usize, f64)>,
 }
 
-/// The largest packing of these sets, or a smaller one where a limit ends the search. Element `e` has the
-/// capacity `capacities[e]`, which is not negative.
+/// The largest packing of these sets, or a smaller one if a limit ends the search. Element `e` has
+/// the capacity `capacities[e]`, which must not be negative.
 pub fn largest_packing(sets: &[&[usize]], capacities: &[f64], limits: &Limits<'_>) -> Packing {
     let mut elements: Vec<usize> = sets.iter().flat_map(|set| set.iter().copied()).collect();
     elements.sort_unstable();
     elements.dedup();
     let (height, width) = (elements.len(), sets.len());
-    // Columns of the table: the sets, then a slack for each element, then the right side. Its last row holds
-    // the reduced costs.
+    // Columns of the table: the sets, then a slack for each element, then the right-hand side. The
+    // last row holds the reduced costs.
     let total = width + height + 1;
     let mut table = vec![vec![0.0f64; total]; height + 1];
     for (at, set) in sets.iter().enumerate() {
@@ -104,8 +106,8 @@ mod tests {
         assert!(packing.prices.iter().all(|&(_, price)| is_close(price, 0.5)), "{packing:?}");
     }
 
-    /// What a packing promises: no element over its capacity, every set covered by the prices, and equal
-    /// totals, so that neither can be better.
+    /// Checks the properties of a largest packing: no element is over its capacity, the prices
+    /// cover every set, and the totals are equal, so that neither can be better.
     #[test]
     fn random_packings_are_feasible_and_no_other_is_larger() {
         let mut rng = fastrand::Rng::with_seed(5);

@@ -1,29 +1,30 @@
-//! Linear and mixed-integer programs as they are stated, and the form both back ends are given.
+//! Linear and mixed-integer programs as callers state them, and in the form that both back ends
+//! get.
 //!
-//! A [`Problem`] is plain data and may hold anything; [`Problem::check`] says what a back end refuses. The
-//! back ends share a [`Model`], which holds the checked problem with its fixes. There each row is divided by
-//! the power of two below its largest coefficient, which is exact: a back end's tolerance is absolute, so it
-//! then means the same share of every row, and coefficients from 1e-6 to 1e2 do not come with six different
-//! meanings of "holds".
+//! A [`Problem`] is plain data and may hold anything; [`Problem::check`] finds what a back end
+//! would refuse. The back ends share a [`Model`], which holds the checked problem with its fixes.
+//! There each row is divided by the power of two below its largest coefficient, which is exact. A
+//! back end's tolerance is absolute, so it then means the same share of every row; otherwise
+//! coefficients from 1e-6 to 1e2 would give "holds" many different meanings.
 
 use std::collections::BTreeMap;
 
 use crate::error::Error;
 use crate::status::{Limits, Reason, Solution, Status};
 
-/// The largest magnitude of a number in a problem. Beyond it, the back ends take numbers for infinite.
+/// The largest magnitude of a number in a problem. Back ends treat larger numbers as infinite.
 pub const LARGEST: f64 = 1e15;
 
 /// One unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Column {
-    /// What one unit of it adds to the objective.
+    /// The cost of one unit, added to the objective.
     pub cost: f64,
-    /// At least this; minus infinity for no bound.
+    /// The lower bound; minus infinity for none.
     pub lower: f64,
-    /// At most this; infinity for no bound.
+    /// The upper bound; infinity for none.
     pub upper: f64,
-    /// Whole numbers only. Then both bounds must be finite and fit in 32 bits.
+    /// Whether only whole numbers are allowed. Then both bounds must be finite and fit in 32 bits.
     pub integer: bool,
 }
 
@@ -33,7 +34,7 @@ impl Column {
         Self { cost, lower, upper, integer: false }
     }
 
-    /// Zero or one.
+    /// An integer unknown that is zero or one.
     pub fn binary(cost: f64) -> Self {
         Self { cost, lower: 0.0, upper: 1.0, integer: true }
     }
@@ -46,14 +47,14 @@ pub enum Sense {
     AtLeast,
     /// The sum is at most the bound.
     AtMost,
-    /// The sum is the bound.
+    /// The sum equals the bound.
     Equal,
 }
 
 /// One constraint on a weighted sum of columns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Columns and their coefficients; a column that occurs twice counts with the sum.
+    /// Columns and their coefficients. The coefficients of a column that occurs twice are added.
     pub terms: Vec<(usize, f64)>,
     /// How the sum relates to the bound.
     pub sense: Sense,
@@ -104,14 +105,14 @@ impl Problem {
         self.rows.push(row);
     }
 
-    /// The first thing that a back end would refuse.
+    /// The first error that a back end would refuse the problem for.
     pub fn check(&self) -> Result<(), Error> {
         Model::new(self.clone()).map(drop)
     }
 }
 
-/// A problem with its edits, as a back end keeps it. The first edit that is refused is the answer to every later
-/// solve.
+/// A problem with its edits, as a back end keeps it. If an edit is refused, every later solve
+/// answers with the first such error.
 #[derive(Debug)]
 pub(crate) struct Stated(Result<Model, Error>);
 
@@ -128,7 +129,7 @@ impl Stated {
         }
     }
 
-    /// The problem to solve, or the answer of a solve that needs no solver.
+    /// The problem to solve, or the answer if no solver is needed.
     pub(crate) fn model(&self, limits: &Limits<'_>) -> Result<&Model, Status> {
         match &self.0 {
             Err(error) => Err(Status::Unknown(Reason::Invalid(*error))),
@@ -140,7 +141,7 @@ impl Stated {
     }
 }
 
-/// A checked problem with scaled rows and the fixes in force.
+/// A checked problem with scaled rows and the present fixes.
 #[derive(Debug)]
 pub(crate) struct Model {
     /// Sorted terms without zeros, rows scaled.
@@ -200,7 +201,7 @@ impl Model {
         Ok(())
     }
 
-    /// The answer where no solver is needed.
+    /// The answer, if no solver is needed.
     fn plain_answer(&self) -> Option<Status> {
         if self.is_plainly_infeasible() {
             Some(Status::Infeasible)
@@ -225,8 +226,9 @@ impl Model {
             .then_some(Solution { objective, values })
     }
 
-    /// Bounds that cross, a fix outside the bounds or off the integers, or a row without columns that does
-    /// not hold: no solver is needed, and none gets the chance to forgive it by a tolerance.
+    /// Is there a bound above its opposite, a fix outside the bounds or between the integers, or a
+    /// row without columns that does not hold? Then no solver is needed, and none can forgive it by
+    /// a tolerance.
     fn is_plainly_infeasible(&self) -> bool {
         let crossed = |column: &Column| column.lower > column.upper;
         let misfit = |(&index, &value): (&usize, &f64)| {
@@ -252,7 +254,7 @@ impl Model {
     }
 }
 
-/// Is it a number that a back end may see?
+/// Is it a number that a back end may get?
 pub(crate) fn is_number(value: f64) -> bool {
     value.abs() <= LARGEST
 }
@@ -272,7 +274,8 @@ fn check_column(index: usize, column: &Column) -> Result<(), Error> {
     Ok(())
 }
 
-/// The row with sorted terms, each column once, no zeros, its largest coefficient in [1, 2).
+/// The row with sorted terms, each column once, without zeros, and with its largest coefficient in
+/// [1, 2).
 fn scaled(row: Row, index: usize, columns: usize) -> Result<Row, Error> {
     let Row { terms, sense, mut bound } = row;
     if !is_number(bound) {
@@ -291,7 +294,7 @@ fn scaled(row: Row, index: usize, columns: usize) -> Result<Row, Error> {
     let mut terms: Vec<(usize, f64)> = sums.into_iter().filter(|&(_, value)| value != 0.0).collect();
     let largest = terms.iter().fold(0.0_f64, |largest, &(_, value)| largest.max(value.abs()));
     if largest > 0.0 {
-        // A row of subnormal coefficients keeps a factor that is itself a number.
+        // The limit keeps the factor finite for a row of subnormal coefficients.
         let factor = (-largest.log2().floor()).min(1000.0).exp2();
         for (_, coefficient) in &mut terms {
             *coefficient *= factor;

@@ -1,23 +1,25 @@
-//! Multipliers as integers for which small integer equations hold exactly.
+//! Rounds multipliers to integers for which small integer equations hold exactly.
 //!
-//! Problem: positive weights y_i and integer vectors e_i with `sum_i y_i e_i = 0` up to rounding. Find integers
-//! n_i >= 0, nearly proportional to y, with `sum_i n_i e_i = 0`.
+//! Problem: positive weights y_i and integer vectors e_i with `sum_i y_i e_i = 0` up to rounding.
+//! Find integers n_i >= 0, nearly proportional to y, with `sum_i n_i e_i = 0`.
 //!
-//! Idea: round y, then correct the remainder with the heaviest weights whose vectors are independent. These span
-//! all vectors, so the correction exists; it is rational in general, and all n are multiplied by its denominator.
-//! For a binary intercept (+1 and -1) and for differences of unit vectors the denominator is one.
+//! Idea: round y, then correct the remainder with the heaviest weights whose vectors are
+//! independent. These span all vectors, so the correction exists. It is rational in general, and
+//! all n are multiplied by its denominator. For a binary intercept (+1 and -1) and for differences
+//! of unit vectors the denominator is one.
 //!
-//! Not covered: a correction that would make a weight negative. It is of the size of the rounding error, the
-//! weights corrected are the heaviest, so this means weights of a wildly different size; the answer is none.
+//! Not covered: a correction that would make a weight negative. A correction has the size of the
+//! rounding error, and the corrected weights are the heaviest, so this needs weights of very
+//! different sizes; the answer is then `None`.
 
-/// The weights are multiplied by two to this power before they are rounded.
+/// The weights are multiplied by 2 to this power before they are rounded.
 const BITS: i32 = 40;
 
 /// Weights below this share of the largest are noise of the solver and become zero.
 const NOISE: f64 = 1e-10;
 
-/// Integers nearly proportional to the weights for which `sum n_i e_i` is exactly zero; `None` if no such integers are
-/// near the weights, or if all would be zero.
+/// Integers nearly proportional to the weights for which `sum n_i e_i` is exactly zero; `None` if
+/// there are no such integers near the weights, or if all would be zero.
 ///
 /// `equalities` has one vector e_i per weight, all of the same length.
 pub fn round_multipliers(weights: &[f64], equalities: &[&[i64]]) -> Option<Vec<u64>> {
@@ -50,7 +52,7 @@ pub fn round_multipliers(weights: &[f64], equalities: &[&[i64]]) -> Option<Vec<u
     integers.filter(|integers| integers.iter().any(|&integer| integer > 0))
 }
 
-/// The sum of integer times vector.
+/// The sum of the vectors, each times its integer.
 fn remainder_of(integers: &[i128], equalities: &[&[i64]]) -> Option<Vec<i128>> {
     let mut remainder = vec![0_i128; equalities.first().map_or(0, |equality| equality.len())];
     for (&integer, equality) in integers.iter().zip(equalities) {
@@ -84,8 +86,8 @@ fn heaviest_basis(integers: &[i128], equalities: &[&[i64]]) -> Option<Vec<usize>
     Some(basis)
 }
 
-/// The x with `sum_k x_k column_k = target`, as numerators over one positive denominator. The columns must be
-/// independent and span the target.
+/// The x with `sum_k x_k column_k = target`, as numerators over one positive denominator. The
+/// columns must be independent and span the target.
 fn solve(columns: &[&[i64]], target: &[i128]) -> Option<(Vec<i128>, i128)> {
     let width = columns.len();
     let mut rows: Vec<Vec<i128>> = (target.iter().enumerate())
@@ -117,8 +119,8 @@ fn solve(columns: &[&[i64]], target: &[i128]) -> Option<(Vec<i128>, i128)> {
     Some((numerators?, denominator))
 }
 
-/// Makes an entry of a vector zero by subtracting a multiple of another vector. The vector is first scaled by the
-/// smallest factor that keeps it integer.
+/// Makes an entry of a vector zero by subtracting a multiple of another vector. The vector is first
+/// scaled by the smallest factor that keeps it integer.
 fn eliminate(vector: &mut [i128], other: &[i128], pivot: usize) -> Option<()> {
     let common = gcd(vector[pivot], other[pivot]);
     if vector[pivot] == 0 {
@@ -135,13 +137,13 @@ fn eliminate(vector: &mut [i128], other: &[i128], pivot: usize) -> Option<()> {
     Some(())
 }
 
-/// The greatest common divisor, not negative; zero only of two zeros.
+/// The greatest common divisor, which is not negative; zero only if both numbers are zero.
 fn gcd(left: i128, right: i128) -> i128 {
     let (mut left, mut right) = (left.unsigned_abs(), right.unsigned_abs());
     while right != 0 {
         (left, right) = (right, left % right);
     }
-    // This fits unless the value is the smallest i128; a wrong result is then caught by the final check of the
-    // remainder.
+    // This fits unless the value is 2^127, the magnitude of the smallest i128. A wrong result is
+    // then found by the caller, who has to check the integers exactly.
     i128::try_from(left).unwrap_or(i128::MAX)
 }

@@ -1,20 +1,22 @@
 //! A linear program with few unknowns and ever more rows, solved in the space of the unknowns.
 //!
-//! Problem: minimise `c.x` subject to `a_i.x >= b_i` for all rows i, where `c >= 0` and each unknown is
-//! nonnegative, free (then `c_j = 0`) or held at zero.
+//! Problem: minimise `c.x` subject to `a_i.x >= b_i` for all rows i, where `c >= 0` and each
+//! unknown is nonnegative, free (then `c_j = 0`) or held at zero.
 //!
-//! Idea: the simplex method on the dual, `max b.y` subject to `y.A <= c`, `y >= 0`, which is feasible from
-//! the start (y = 0). The basis is as large as there are unknowns (tens to hundreds), while rows (thousands,
-//! most of them never looked at again) are only priced: the multipliers of a basis are a point x, and the
-//! row that x violates most enters. Rows may be added at any time, bounds changed, and unknowns held at zero,
-//! without losing the basis. A ray along which the dual grows without end is a Farkas certificate: rows
-//! whose nonnegative combination no x can meet.
+//! Idea: the simplex method on the dual, `max b.y` subject to `y.A <= c`, `y >= 0`, which is
+//! feasible from the start (y = 0). The basis is as large as the number of unknowns (tens to
+//! hundreds), while rows (thousands, most of them never needed again) are only priced: the
+//! multipliers of a basis are a point x, and the row that x violates most enters. Rows may be added
+//! at any time, bounds changed, and unknowns held at zero, without losing the basis. A ray along
+//! which the dual grows without end is a Farkas certificate: rows whose nonnegative combination no
+//! x can meet.
 //!
-//! Invariants: `values = inverse * c`; basic slacks of nonnegative unknowns and basic rows are nonnegative
-//! up to [`ROUNDING`]; slacks of free unknowns are zero; slacks of unknowns held at zero are free.
+//! Invariants: `values = inverse * c`; basic slacks of nonnegative unknowns and basic rows are
+//! nonnegative up to [`ROUNDING`]; slacks of free unknowns are zero; slacks of unknowns held at
+//! zero are free.
 //!
-//! Everything is f64 and a hint. Costs are perturbed a little, always in the same way, so that ties do not
-//! make it cycle.
+//! Everything is f64 and a hint. Costs are perturbed a little, always in the same way, so that ties
+//! do not lead to cycles.
 
 use crate::dense::{add_multiple, dot, eliminate, invert, times};
 use crate::growing::{Sign, clean};
@@ -32,9 +34,9 @@ pub(crate) enum Ended {
 
 /// A basic slack or row may be this far below zero.
 const ROUNDING: f64 = 1e-9;
-/// Smaller pivots are not taken.
+/// Smaller pivots are not used.
 const PIVOT: f64 = 1e-9;
-/// A row is violated by more than this share of its norm, or of its largest term.
+/// A row counts as violated by more than this share of its norm and of its largest term.
 const VIOLATED: f64 = 4e-9;
 /// Pivots between two inversions of the basis, or the number of unknowns if that is larger.
 const REFRESH: usize = 60;
@@ -64,13 +66,13 @@ pub(crate) struct Simplex {
     state: State,
 }
 
-/// What a solve changes.
+/// The state that a solve changes.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     basis: Vec<Basic>,
     /// Is the slack of this unknown basic?
     slack_basic: Vec<bool>,
-    /// Row by row.
+    /// The inverse of the basis, row by row.
     inverse: Vec<f64>,
     values: Vec<f64>,
     pivots: usize,
@@ -124,18 +126,19 @@ impl Simplex {
         self.signs[unknown] = Sign::Held;
     }
 
-    /// Saves the basis and which unknowns are held at zero. Rows may be added before it is restored.
+    /// Saves the basis and which unknowns are held at zero. Rows may be added before it is
+    /// restored.
     pub(crate) fn save(&self) -> (State, Vec<Sign>) {
         (self.state.clone(), self.signs.clone())
     }
 
-    /// Goes back to a saved basis.
+    /// Returns to a saved basis and the unknowns held at zero then.
     pub(crate) fn restore(&mut self, (state, signs): (State, Vec<Sign>)) {
         self.state = state;
         self.signs = signs;
     }
 
-    /// Forgets the basis.
+    /// Returns to the first basis.
     pub(crate) fn reset(&mut self) {
         self.state = State {
             basis: (0..self.count).map(Basic::Slack).collect(),
@@ -155,7 +158,8 @@ impl Simplex {
         let mut shortlist: Vec<usize> = Vec::new();
         let mut refreshed = false;
         let mut point = self.point();
-        // Whether the inverse was computed afresh, so that the point has no accumulated rounding errors.
+        // Whether the inverse was computed afresh, so that the point has no accumulated rounding
+        // errors.
         let mut direct = true;
         for turn in 0..MOST_PIVOTS * (self.count + 10) {
             if turn % 8 == 0 && stop() {
@@ -173,7 +177,8 @@ impl Simplex {
                     (point, direct) = (self.point(), true);
                     continue;
                 }
-                // An optimum that was found with an updated inverse is checked once more with a fresh one.
+                // An optimum that was found with an updated inverse is checked once more with a
+                // fresh one.
                 if self.state.pivots > 0 && !refreshed && !self.is_met(&point) {
                     refreshed = true;
                     shortlist.clear();
@@ -217,7 +222,7 @@ impl Simplex {
         Ended::Unknown
     }
 
-    /// The multipliers of the basis: the point that it stands for.
+    /// The multipliers of the basis: the point that the basis represents.
     fn point(&self) -> Vec<f64> {
         let mut point = vec![0.0; self.count];
         for (basic, inverse) in self.state.basis.iter().zip(self.state.inverse.chunks_exact(self.count)) {
@@ -228,8 +233,8 @@ impl Simplex {
         point
     }
 
-    /// The slack or row that improves the dual most, and whether it grows. Slacks and the rows on the shortlist are
-    /// tried first, and all rows if none of those improves it.
+    /// The slack or row that improves the dual most, and whether it grows. Slacks and the rows on
+    /// the shortlist are tried first, and all rows if none of those improves it.
     fn entering(&self, point: &[f64], shortlist: &mut Vec<usize>) -> Option<(Basic, bool)> {
         let slack = self.entering_slack(point);
         let own = |row: usize| Some((self.violation(row, dot(self.row(row), point), point)?, row));
@@ -253,8 +258,8 @@ impl Simplex {
         shortlist.first().map(|&row| (Basic::Row(row), true))
     }
 
-    /// The slack of an unknown that is negative, or that is held at zero and is not zero: by how much, and whether
-    /// the slack grows.
+    /// The slack to enter: of a nonnegative unknown that is below zero, or of an unknown that is
+    /// held at zero but is not zero. With the gain, and whether the slack grows.
     fn entering_slack(&self, point: &[f64]) -> Option<(f64, usize, bool)> {
         let largest = point.iter().fold(0.0f64, |largest, value| largest.max(value.abs()));
         let tolerance = ROUNDING * largest.max(1e-12);
@@ -268,7 +273,7 @@ impl Simplex {
                 Sign::Held => (value.abs(), value < 0.0),
                 Sign::Free => continue,
             };
-            // Unknowns that are held at zero are dealt with first.
+            // Unknowns that are held at zero come first.
             let weighed = if self.signs[unknown] == Sign::Held { gain * 1e6 } else { gain };
             if gain > tolerance && best.is_none_or(|(top, ..)| weighed > top) {
                 best = Some((weighed, unknown, upward));
@@ -277,7 +282,7 @@ impl Simplex {
         best
     }
 
-    /// By which share of its norm a row with this product is violated; `None` if it is not.
+    /// How far a row with this product is violated, as a share of its norm; `None` if it is not.
     fn violation(&self, row: usize, product: f64, point: &[f64]) -> Option<f64> {
         let missing = self.bounds[row] - product;
         if missing <= VIOLATED * self.norms[row] {
@@ -309,8 +314,8 @@ impl Simplex {
         }
     }
 
-    /// The basic variable that leaves, and how far the entering one may move. Of variables that limit the step about
-    /// equally, the one with the largest pivot leaves.
+    /// The basic variable that leaves, and how far the entering one may move. Of variables that
+    /// limit the step about equally, the one with the largest pivot leaves.
     fn leaving(&self, direction: &[f64]) -> Option<(usize, f64)> {
         let fixed = |position: usize| matches!(self.state.basis[position], Basic::Slack(unknown) if self.signs[unknown] == Sign::Free);
         let held = |position: usize| matches!(self.state.basis[position], Basic::Slack(unknown) if self.signs[unknown] == Sign::Held);
@@ -390,7 +395,7 @@ impl Simplex {
         })
     }
 
-    /// Do these rows contradict each other, computed from the rows themselves and not from the basis?
+    /// Do these rows contradict each other? Computed from the rows, not from the basis.
     fn contradicts(&self, ended: &Ended) -> bool {
         let Ended::Infeasible(rows) = ended else { return false };
         let mut sums = vec![(0.0f64, 0.0f64); self.count];
@@ -409,10 +414,11 @@ impl Simplex {
             })
     }
 
-    /// The inverse and the values of the basis, computed afresh; false where it is singular.
+    /// Computes the inverse and the values of the basis afresh; false if the basis is singular.
     fn refresh(&mut self) -> bool {
         let count = self.count;
-        // Columns of the basis; those of slacks are unit vectors and come first, while nothing fills them.
+        // Columns of the basis. Those of slacks are unit vectors and come first, so that
+        // elimination does not fill them.
         let is_row = |position: &usize| matches!(self.state.basis[*position], Basic::Row(_));
         let (rows, mut order): (Vec<usize>, Vec<usize>) = (0..count).partition(is_row);
         order.extend(rows);

@@ -1,15 +1,15 @@
-//! How long a solve may take, and what it may answer.
+//! Limits on a solve, and its possible answers.
 
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
 
-/// What a solve may spend.
+/// The limits on a solve.
 #[derive(Clone, Copy, Default)]
 pub struct Limits<'a> {
     /// The solve ends at this time.
     pub deadline: Option<Instant>,
-    /// A switch that is looked at now and then, and ends the solve when it is true.
+    /// A switch that is checked now and then; the solve ends when it is true.
     pub stop: Option<&'a dyn Fn() -> bool>,
 }
 
@@ -29,12 +29,12 @@ impl<'a> Limits<'a> {
         Self { deadline: Instant::now().checked_add(time), stop: None }
     }
 
-    /// The same limit, with a switch that ends the solve too.
+    /// The same limits, with a switch that ends the solve too.
     pub fn or_when(self, stop: &'a dyn Fn() -> bool) -> Self {
         Self { stop: Some(stop), ..self }
     }
 
-    /// The status of a solve that must end now, if it must.
+    /// The status of a solve that must end now; `None` if it may continue.
     pub fn spent(&self) -> Option<Status> {
         if self.stop.is_some_and(|stop| stop()) {
             Some(Status::Interrupted)
@@ -45,7 +45,7 @@ impl<'a> Limits<'a> {
         }
     }
 
-    /// How long to go on before asking again.
+    /// How long to run before checking the limits again.
     pub(crate) fn slice(&self, longest: Duration) -> Duration {
         match self.deadline {
             Some(deadline) => deadline.saturating_duration_since(Instant::now()).min(longest),
@@ -64,7 +64,8 @@ impl std::fmt::Debug for Limits<'_> {
     }
 }
 
-/// A point that meets the rows and bounds up to the back end's tolerance. A hint: recompute what matters.
+/// A point that meets the rows and bounds up to the back end's tolerance. It is a hint: recompute
+/// the numbers that matter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
     /// The sum of cost times value.
@@ -73,13 +74,13 @@ pub struct Solution {
     pub values: Vec<f64>,
 }
 
-/// What a solve found. Each back end's own statuses map to these one to one.
+/// The result of a solve. Each back end's own statuses map to these one to one.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Status {
     /// The best point, up to the back end's tolerance.
     Optimal(Solution),
-    /// The back end says that no point meets the rows and bounds. This was computed in floating point: a claim needs
-    /// multipliers that hold in exact arithmetic.
+    /// The back end says that no point meets the rows and bounds. This was computed in floating
+    /// point: a claim needs multipliers that hold in exact arithmetic.
     Infeasible,
     /// The back end says that the objective falls without end.
     Unbounded,
@@ -87,7 +88,7 @@ pub enum Status {
     TimeLimit,
     /// The switch came first. [`crate::Solver::incumbent`] may have a point.
     Interrupted,
-    /// No answer; this says nothing about the problem.
+    /// No answer: nothing is known about the problem.
     Unknown(Reason),
 }
 
@@ -101,9 +102,9 @@ pub enum Reason {
     Numerical,
     /// The back end could not tell infeasible from unbounded.
     UnboundedOrInfeasible,
-    /// The back end broke down (a panic or an error of its own).
+    /// The back end broke down (a panic, or an error that it reported).
     Failed,
-    /// The back end answered with something it should not have: a limit nobody set, values that are no
-    /// numbers, an unknown status.
+    /// The back end gave an answer that it should not give: a limit that nobody set, values that
+    /// are not numbers, or an unknown status.
     Unexpected,
 }

@@ -1,27 +1,32 @@
-//! Which inputs a claim about several models is about, and the words for them: every interface, the checker included,
-//! takes its words from here, so that none of them claims more than was looked at.
+//! The inputs that a claim about several models covers, and the words for them. Every interface,
+//! including the checker, takes its words from here, so that none of them claims more than was
+//! examined.
 
 use crate::domain::Domain;
 use crate::feature::{InputDomain, NumberType};
 use crate::ids::FeatureId;
 
-/// The inputs that the libraries of one or more models have in common, before a domain leaves any of them out.
+/// The inputs that the libraries of one or more models have in common, before a domain leaves any
+/// of them out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accepted {
-    /// What all the libraries take in every column.
+    /// The values that all the libraries accept in every column.
     pub values: InputDomain,
-    /// The libraries read different number types: one rounds to f32 what another reads as the double that it is. Inputs
-    /// then hold numbers that an f32 holds, which all of them read exactly; of any other number nothing is claimed.
+    /// Do the libraries read different number types? Then one rounds to f32 the values that another
+    /// reads as f64. The claim covers only numbers that an f32 holds, which all of the libraries
+    /// read exactly; nothing is claimed about any other number.
     pub mixed: bool,
 }
 
 impl Accepted {
-    /// What is known of these inputs where the models are not: a certificate alone does not know its files.
+    /// The words for these inputs if the models are unknown: a certificate alone does not contain
+    /// its files.
     pub const OF_UNKNOWN_MODELS: &str = "every input that both libraries accept, of f32 numbers where one of them reads \
                                          f32 and the other f64";
 
-    /// One word for the inputs of a claim: `all`, `no_missing` or `domain`; of models that read different number types
-    /// `f32`, `f32_no_missing` or `f32_domain`. Only `all` leaves nothing out that the libraries accept.
+    /// One word for the inputs of a claim: `all`, `no_missing` or `domain`; for models that read
+    /// different number types `f32`, `f32_no_missing` or `f32_domain`. Only `all` covers every
+    /// input that the libraries accept.
     pub fn scope(&self, domain: &Domain) -> &'static str {
         match (domain.is_everything(), domain.is_no_missing(), self.mixed) {
             (true, _, false) => "all",
@@ -45,7 +50,7 @@ impl Accepted {
         }
     }
 
-    /// The inputs of a claim in full: what the libraries take, and what of that the domain leaves.
+    /// The inputs of a claim in full: those that the libraries accept, restricted to the domain.
     pub fn words(&self, domain: &Domain, name: &dyn Fn(FeatureId) -> String) -> String {
         let number = match (self.values.number, self.mixed) {
             (_, true) => {
@@ -64,8 +69,8 @@ impl Accepted {
         }
     }
 
-    /// What a claim about these inputs leaves out and what to do, where it is asked for more; `None` where it leaves
-    /// nothing out that the libraries accept.
+    /// For a claim that should cover more: the inputs that it leaves out, and what to do about
+    /// them. `None` if it covers everything that the libraries accept.
     pub fn left_out(&self, domain: &Domain, name: &dyn Fn(FeatureId) -> String) -> Option<String> {
         let limits = (!domain.is_everything()).then(|| domain.words(name).join("; "));
         let mixed = self.mixed.then(|| {

@@ -1,12 +1,13 @@
 //! How far a library's rounded scores can be from the exact ones, over all inputs.
 //!
-//! For a sum `s_i = fl(s_{i-1} + c_i)` the error of one addition is at most `u * |s_{i-1} + c_i|`, and
-//! zero when both are multiples of `2^q` and their sum is at most `2^(q+p)` (p bits of mantissa): then it
-//! is representable. Where the order is the file's, each partial sum is bounded by the smallest and
-//! largest leaves of the trees so far. Where it is not, any bracketing of n terms errs by at most
-//! `(n-1)u / (1-(n-1)u)` times the sum of magnitudes. An intercept that is known up to an error only
-//! ([`Ensemble::intercept_errors`]) is an interval, and its error is part of every bound, since the exact
-//! score is that of the stored one. Everything below is rounded outward.
+//! For a sum `s_i = fl(s_{i-1} + c_i)` the error of one addition is at most `u * |s_{i-1} + c_i|`.
+//! It is zero if both terms are multiples of `2^q` and their sum is at most `2^(q+p)` (p bits of
+//! mantissa), because the sum is then representable. If the order is the file's, each partial sum
+//! is bounded by the smallest and largest leaves of the trees up to it. If the order is free, any
+//! bracketing of n terms errs by at most `(n-1)u / (1-(n-1)u)` times the sum of magnitudes. An
+//! intercept that is known only up to an error ([`Ensemble::intercept_errors`]) is an interval, and
+//! its error is part of every bound, because the exact score uses the stored intercept. Everything
+//! below is rounded outward.
 
 use std::fmt;
 
@@ -17,40 +18,40 @@ use crate::feature::NumberType;
 use crate::ids::LeafId;
 use crate::tree::{Output, Tree};
 
-/// Bounds on the library's rounding.
+/// Bounds on the distance between the library's rounded scores and the exact ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
-    /// For each group: the largest distance between the score that the library decides on and the exact
-    /// one (both after averaging).
+    /// For each group: the largest distance between the score that the library decides on and the
+    /// exact one (both after averaging).
     pub scores: Vec<f64>,
 }
 
-/// A bound on the library's rounding that knows the input: at most
-/// `fixed[group] + factor * (sum over the trees of steps * |weight * leaf|) / divisor` for the score of a
-/// group. Only for inputs that reach the largest leaves everywhere does it come near to [`Rounding`].
+/// A bound on the library's rounding that depends on the input: at most `fixed[group] + factor *
+/// (sum over the trees of steps * |weight * leaf|) / divisor` for the score of a group. It comes
+/// near to [`Rounding`] only for inputs that reach the largest leaves everywhere.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalRounding {
-    /// For each tree the number of additions that its leaf takes part in, at most.
+    /// For each tree, the greatest number of additions that its leaf takes part in.
     pub steps: Vec<u64>,
-    /// The factor, times `2^factor_bits`: a unit roundoff and a little more.
+    /// The factor, times `2^factor_bits`: the unit roundoff, rounded up a little.
     pub factor: u64,
-    /// What the factor is to be divided by.
+    /// The factor is stored times two to this power.
     pub factor_bits: u32,
-    /// For each group what does not depend on the input.
+    /// For each group, the part of the bound that does not depend on the input.
     pub fixed: Vec<f64>,
     /// The gap between two scores, or to the threshold, that the decision rule itself needs.
     pub gap: f64,
 }
 
-/// Why no lead of a winner makes a library's decision certain.
+/// Why no lead of a winner, however large, makes a library's decision certain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NoMargin {
-    /// A sum may leave the range of its number type, and infinities decide from there on.
+    /// A sum may leave the range of its number type; beyond it infinities decide.
     Overflow(NumberType),
-    /// One-against-all probabilities of different scores round to the same number: to 1 for high scores, to 0
-    /// for very low ones.
+    /// One-against-all probabilities of different scores round to the same number: to 1 for high
+    /// scores, to 0 for very low ones.
     Saturation {
-        /// From this magnitude on.
+        /// The magnitude of a score from which this happens.
         from: f64,
         /// No score is beyond this magnitude.
         reached: f64,
@@ -59,7 +60,7 @@ pub enum NoMargin {
     },
 }
 
-/// A `sigmoid * score` up to which probabilities are far enough apart for a small band.
+/// Up to this `sigmoid * score` probabilities are far enough apart for a small band.
 const COMFORTABLE: f64 = 20.0;
 
 impl fmt::Display for NoMargin {
@@ -89,7 +90,7 @@ impl fmt::Display for NoMargin {
     }
 }
 
-/// The factor of a [`LocalRounding`] is this many 256ths of the unit roundoff.
+/// The factor of a [`LocalRounding`] is the unit roundoff times LOCAL_FACTOR / 256.
 const LOCAL_FACTOR: u64 = 257;
 
 impl Rounding {
@@ -100,20 +101,22 @@ impl Rounding {
 }
 
 impl Ensemble {
-    /// The rounding bound of each group, or `None` where a sum may overflow its type.
+    /// The rounding bound of each group; `None` if a sum may overflow its type.
     pub fn rounding(&self) -> Option<Rounding> {
         let scores =
             (0..self.group_count()).map(|group| self.group_rounding(group, AdditionError::UnitRoundoff));
         Some(Rounding { scores: scores.collect::<Option<_>>()? })
     }
 
-    /// A tighter rounding bound of each group, for claims about scores; never above [`Ensemble::rounding`]. `None` where a sum
-    /// may overflow its type.
+    /// A tighter rounding bound of each group, for claims about scores; never above
+    /// [`Ensemble::rounding`]. `None` if a sum may overflow its type.
     ///
-    /// One addition whose exact result is at most m in magnitude errs by at most half of the distance between neighbours of the
-    /// type at m, which is up to half of `u * m`. In a free order and bracketing the k-th smallest partial sum has at
-    /// most k + 1 terms (below a partial sum of s terms there are s - 2 others, all smaller), so its magnitude is at most
-    /// that of the k + 1 largest terms of one sign, and what the additions before it erred.
+    /// An addition whose exact result is at most m in magnitude errs by at most half of the
+    /// distance between neighbours of the type at m; this can be as small as half of `u * m`. In a
+    /// free order and bracketing, the k-th smallest partial sum (by its number of terms) has at
+    /// most k + 1 terms (a partial sum of s terms contains s - 2 others, all smaller). Its
+    /// magnitude is therefore at most that of the k + 1 largest terms of one sign, plus the errors
+    /// of the additions before it.
     pub fn score_rounding(&self) -> Option<Rounding> {
         let loose = self.rounding()?;
         let tight = (0..self.group_count()).zip(loose.scores).map(|(group, loose)| {
@@ -123,9 +126,9 @@ impl Ensemble {
         Some(Rounding { scores: tight.collect::<Option<_>>()? })
     }
 
-    /// The `auto` band: a margin above which the library's decision is certain to be that of exact
-    /// arithmetic. The margin is the distance to the threshold, or the lead over the second class, in
-    /// scores after averaging. `None` where no margin is enough.
+    /// The `auto` band: a margin above which the library's decision certainly equals that of exact
+    /// arithmetic. The margin is the distance to the threshold, or the lead over the second class,
+    /// in scores after averaging. `None` if no margin is enough.
     pub fn certain_margin(&self) -> Option<f64> {
         let rounding = self.rounding()?;
         let gap = self.gap(&rounding)?;
@@ -136,8 +139,8 @@ impl Ensemble {
         Some(add_up(slack, gap))
     }
 
-    /// The gap between two scores, or to the threshold, that the decision rule itself needs; `None` where
-    /// no gap is enough.
+    /// The gap between two scores, or to the threshold, that the decision rule itself needs; `None`
+    /// if no gap is enough.
     pub fn decision_gap(&self) -> Option<f64> {
         self.gap(&self.rounding()?)
     }
@@ -152,7 +155,7 @@ impl Ensemble {
         }
     }
 
-    /// Why there is no [`Ensemble::certain_margin`]; `None` where there is one.
+    /// Why there is no [`Ensemble::certain_margin`]; `None` if there is one.
     pub fn no_margin(&self) -> Option<NoMargin> {
         if self.certain_margin().is_some() {
             return None;
@@ -167,12 +170,12 @@ impl Ensemble {
         Some(NoMargin::Saturation { from: most / scale, reached, scale })
     }
 
-    /// The rounding bound that knows the input, or `None` where a sum may overflow its type or has too
-    /// many terms.
+    /// The rounding bound that depends on the input; `None` if a sum may overflow its type or has
+    /// too many terms.
     ///
-    /// A term that takes part in d additions errs by at most `(1+u)^d - 1 <= d u / (1 - d u)` of its
-    /// magnitude. In the file's order later terms take part in fewer of them; in any other order each may
-    /// take part in all.
+    /// A term that takes part in d additions errs by at most `(1+u)^d - 1 <= d u / (1 - d u)` of
+    /// its magnitude. In the file's order later terms take part in fewer of them; in any other
+    /// order each may take part in all.
     pub fn local_rounding(&self) -> Option<LocalRounding> {
         let rounding = self.rounding()?;
         let gap = self.gap(&rounding)?;
@@ -191,9 +194,9 @@ impl Ensemble {
                 })
                 .collect();
             let count = terms.len();
-            // Multiplying the sum by a scale is a rounding more for every leaf.
+            // Multiplying the sum by a scale is one more rounding for every leaf.
             let scaling = usize::from(self.scale.is_some());
-            // 1 / (1 - steps * unit) <= 257 / 256, with room to spare.
+            // 1 / (1 - steps * unit) <= 257 / 256, with some room.
             if (count + scaling) as f64 * unit > 1.0 / 260.0 {
                 return None;
             }
@@ -202,7 +205,7 @@ impl Ensemble {
             let mut products = 0.0;
             for (position, (index, term)) in terms.iter().enumerate() {
                 let own = match self.accumulation.order {
-                    // An intercept that comes last is one addition more.
+                    // An intercept that comes last is one more addition.
                     Order::File => (count + 1 - position).min(count),
                     Order::Any => count,
                 };
@@ -212,11 +215,13 @@ impl Ensemble {
             }
             let factor = up(unit * LOCAL_FACTOR as f64 / 256.0);
             let all = up(factor * (count + scaling) as f64);
-            // The intercept may take part in every addition, and products are rounded before they are added.
+            // The intercept may take part in every addition, and products are rounded before they
+            // are added.
             let fixed_sum = add_up(up(all * add_up(intercept, products)), products);
             let mut fixed_sum = add_up(fixed_sum, self.intercept_errors[group]);
             if scaling > 0 {
-                // A product near zero is rounded by more than its share.
+                // A product near zero may be rounded by more than the unit roundoff times its
+                // magnitude.
                 fixed_sum = add_up(fixed_sum, 2.0 * number.smallest_positive());
             }
             let mut own = up(fixed_sum / divisor);
@@ -233,8 +238,8 @@ impl Ensemble {
         Some(LocalRounding { steps, factor: LOCAL_FACTOR, factor_bits: unit_bits + 8, fixed, gap })
     }
 
-    /// A margin above which the decision for the input that reaches these leaves is certain, in whatever
-    /// order they are added; `gap` is [`Ensemble::decision_gap`]. `None` where no margin is enough.
+    /// A margin above which the decision for the input that reaches these leaves is certain, in any
+    /// order of addition; `gap` is [`Ensemble::decision_gap`]. `None` if no margin is enough.
     pub fn certain_margin_at(&self, leaves: &[LeafId], gap: f64) -> Option<f64> {
         let of_group = |group: usize| self.group_rounding_at(group, leaves);
         let slack = match self.decision {
@@ -247,15 +252,16 @@ impl Ensemble {
         Some(add_up(slack, gap))
     }
 
-    /// The largest distance between the library's score of a group and the exact one, both after averaging, for an
-    /// input that reaches these leaves, in whatever order they are added. Only for models whose sums cannot leave their
-    /// type, those with a bound over all inputs ([`Ensemble::rounding`]). `None` where there are too many trees.
+    /// The largest distance between the library's score of a group and the exact one, both after
+    /// averaging, for an input that reaches these leaves, in any order of addition. Only for models
+    /// whose sums cannot leave their type, which are those with a bound over all inputs
+    /// ([`Ensemble::rounding`]). `None` if there are too many trees.
     pub fn rounding_at(&self, group: usize, leaves: &[LeafId]) -> Option<f64> {
         self.group_rounding_at(group, leaves)
     }
 
-    /// In any order and bracketing the k-th smallest partial sum has at most k + 1 terms, so its magnitude
-    /// is at most that of the k + 1 largest terms of one sign.
+    /// In any order and bracketing the k-th smallest partial sum has at most k + 1 terms, so its
+    /// magnitude is at most that of the k + 1 largest terms of one sign.
     fn group_rounding_at(&self, group: usize, leaves: &[LeafId]) -> Option<f64> {
         let number = self.accumulation.number;
         let unit = number.unit_roundoff();
@@ -264,10 +270,10 @@ impl Ensemble {
         let mut add = |value: f64| signed[usize::from(value < 0.0)].push(value.abs());
         let (intercept, uncertain) = (self.intercepts[group], self.intercept_errors[group]);
         match (down(intercept - uncertain), up(intercept + uncertain)) {
-            // Added after the scale, see below.
+            // The intercept is then added after the scale, see below.
             _ if self.scale.is_some() => {}
             _ if uncertain == 0.0 => add(intercept),
-            // As large as it can be; where its sign is not known, of either sign.
+            // The intercept with its largest magnitude; with both signs if its sign is not known.
             (low, high) if low < 0.0 && high > 0.0 => {
                 add(low);
                 add(high);
@@ -314,7 +320,7 @@ impl Ensemble {
         Some(add_up(up(error / average.divisor), rounding))
     }
 
-    /// No exact score (after averaging) is below or above these.
+    /// Bounds between which all exact scores (after averaging) lie.
     fn score_range(&self) -> Option<[f64; 2]> {
         let number = self.accumulation.number;
         let divisor = self.accumulation.divisor();
@@ -371,19 +377,20 @@ impl Ensemble {
     }
 }
 
-/// From a `scale * score` of 36.7 on the sigmoid rounds to 1.
+/// The sigmoid rounds to 1 for a `scale * score` of 36.7 and more.
 const HIGHEST: f64 = 36.0;
-/// Below about -708 it is no normal number any more, and soon zero.
+/// Below about -708 the sigmoid is not a normal number any more, and soon zero.
 const LOWEST: f64 = -700.0;
 
-/// The gap between two scores above which the higher one has the higher sigmoid in f64, where all scores are
-/// in `range`; `None` where the sigmoid saturates.
+/// The gap between two scores above which the higher one has the higher sigmoid in f64, for scores
+/// in `range`; `None` if the sigmoid saturates.
 ///
-/// With `z = scale * score` the computed `1 / (1 + exp(-z))` is the true one up to a factor `1 + eta`,
-/// `|eta| <= u (|z| + 5)` (one rounding of z, an `exp` good to one unit in the last place, one sum, one
-/// division). The logarithm of the true one has slope `1 / (1 + e^z)`, which falls with z, so a gap of
-/// `2 |eta| (1 + e^z)` in z is enough for the highest z and the largest eta there are; three instead of two
-/// covers the second order and the float arithmetic here. Low scores cost nothing but their magnitude in eta.
+/// With `z = scale * score` the computed `1 / (1 + exp(-z))` is the true one up to a factor
+/// `1 + eta`, `|eta| <= u (|z| + 5)` (one rounding of z, an `exp` good to one unit in the last
+/// place, one sum, one division). The logarithm of the true one has slope `1 / (1 + e^z)`, which
+/// falls with z, so a gap of `2 |eta| (1 + e^z)` in z is enough for the highest z and the largest
+/// eta there are; three instead of two covers the second order and the float arithmetic here. Low
+/// scores cost nothing but their magnitude in eta.
 fn sigmoid_gap(scale: f64, range: [f64; 2], rounding: f64) -> Option<f64> {
     let high = up(up(range[1] + rounding) * scale);
     let low = down(down(range[0] - rounding) * scale);
@@ -394,7 +401,7 @@ fn sigmoid_gap(scale: f64, range: [f64; 2], rounding: f64) -> Option<f64> {
     Some(3.0 * (f64::EPSILON / 2.0) * (magnitude + 5.0) * (1.0 + high.exp()) / scale)
 }
 
-/// What one tree can add to one group, as the library rounds it.
+/// The values that one tree can add to one group, as the library rounds them.
 struct Term {
     low: f64,
     high: f64,
@@ -409,7 +416,8 @@ impl Term {
         if error == 0.0 {
             return Self { low: value, high: value, quantum: quantum(value), product_error: 0.0 };
         }
-        // Some number near the value: nothing is known of its last bits.
+        // The library's intercept is some number near the value; nothing is known about its last
+        // bits.
         let quantum = i64::from(f64::MIN_EXP - f64::MANTISSA_DIGITS as i32);
         Self { low: down(value - error), high: up(value + error), quantum, product_error: 0.0 }
     }
@@ -440,7 +448,7 @@ impl Term {
     }
 }
 
-/// |weight * leaf - rounded|, rounded up; infinite where the product overflowed.
+/// |weight * leaf - rounded|, rounded up; infinite if the product overflowed.
 fn product_error(weight: f64, leaf: f64, rounded: f64) -> f64 {
     match (Exact::from_f64(weight), Exact::from_f64(leaf), Exact::from_f64(rounded)) {
         (Some(weight), Some(leaf), Some(rounded)) => (&(&weight * &leaf) - &rounded).abs().to_f64_up(),
@@ -463,7 +471,8 @@ struct Bound {
 }
 
 impl Bound {
-    /// The bound of the sum times a scale, plus an intercept that is known up to an error, each step rounded.
+    /// The bound of the sum times a scale, plus an intercept that is known up to an error, each
+    /// step rounded.
     fn scaled(&self, scale: f64, intercept: f64, uncertain: f64, number: NumberType) -> Option<Self> {
         let (scale, unit) = (scale.abs(), number.unit_roundoff());
         let product = up(scale * add_up(self.largest, self.error));
@@ -480,7 +489,7 @@ impl Bound {
 /// How the error of one addition is bounded.
 #[derive(Clone, Copy)]
 enum AdditionError {
-    /// The unit roundoff times the magnitude: what bands of decisions are made of.
+    /// The unit roundoff times the magnitude; bands of decisions use this bound.
     UnitRoundoff,
     /// Half of the distance between neighbours of the type.
     HalfUlp,
@@ -496,8 +505,8 @@ impl AdditionError {
     }
 }
 
-/// Half of the distance between neighbours of a type just above 2^e, where 2^e is the power of two at or below `largest`: no number
-/// up to `largest` in magnitude is rounded by more.
+/// Half of the distance between neighbours of a type just above 2^e, where 2^e is the largest power
+/// of two up to `largest`: rounding changes no number up to `largest` in magnitude by more.
 fn half_ulp(largest: f64, number: NumberType) -> f64 {
     if largest < f64::MIN_POSITIVE {
         return number.smallest_positive();
@@ -507,7 +516,8 @@ fn half_ulp(largest: f64, number: NumberType) -> f64 {
         NumberType::F32 => 24,
         NumberType::F64 => 53,
     };
-    // Where the type has no finer numbers left, sums are exact; a little room does no harm.
+    // Near zero the numbers of the type are evenly spaced, so sums are exact there; a slightly
+    // larger bound does no harm.
     let power = (exponent - bits).max(-1022);
     f64::from_bits(((power + 1023) as u64) << 52)
 }
@@ -592,7 +602,7 @@ fn down(value: f64) -> f64 {
     value.next_down()
 }
 
-/// a + b, rounded up; exact where one of them is zero.
+/// a + b, rounded up; exact if one of them is zero.
 fn add_up(a: f64, b: f64) -> f64 {
     if a == 0.0 {
         b

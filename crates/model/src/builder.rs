@@ -1,5 +1,5 @@
-//! The only way to make an [`Ensemble`]: every index, length and number is checked here, whatever file
-//! it came from.
+//! The only way to make an [`Ensemble`]: every index, length and number is checked here, for every
+//! file format.
 
 use thiserror::Error;
 
@@ -9,7 +9,7 @@ use crate::feature::{InputDomain, NumberType};
 use crate::ids::{FeatureId, GroupId, NodeId, TreeId};
 use crate::tree::{Node, Output, Split, Test, Tree, TreeBuilder};
 
-/// More columns than any table has; a declared count beyond it is a broken file.
+/// More columns than any table has; a file that declares more is broken.
 pub const MAX_FEATURES: usize = 1 << 24;
 
 /// What is wrong with a model, and where.
@@ -71,7 +71,8 @@ pub enum BuildError {
     TooManyNodes { tree: TreeId },
 }
 
-/// Collects the parts of an ensemble; [`build`](Self::build) hands it out once everything fits.
+/// Collects the parts of an ensemble; [`build`](Self::build) returns it after everything was
+/// checked.
 #[derive(Debug)]
 pub struct EnsembleBuilder {
     ensemble: Ensemble,
@@ -138,7 +139,8 @@ impl EnsembleBuilder {
         Ok(Self { ensemble })
     }
 
-    /// Says how far the library's own intercepts may be from those here: one number for each sum.
+    /// States how far the library's own intercepts may be from the ones given: one number for each
+    /// sum.
     pub fn intercept_errors(&mut self, errors: Vec<f64>) -> Result<&mut Self, BuildError> {
         let groups = self.ensemble.group_count();
         if errors.len() != groups {
@@ -151,8 +153,9 @@ impl EnsembleBuilder {
         Ok(self)
     }
 
-    /// Says that the library adds leaves up as they are and multiplies the sum by this before it adds the intercept
-    /// ([`Ensemble::scale`]). Every tree then has it as its weight. To be called before the first tree.
+    /// States that the library adds the leaves unscaled and multiplies the sum by this number
+    /// before it adds the intercept ([`Ensemble::scale`]). Every tree then has this number as its
+    /// weight. Must be called before the first tree.
     pub fn scale(&mut self, scale: f64) -> Result<&mut Self, BuildError> {
         let Accumulation { number, intercept, order, average } = self.ensemble.accumulation;
         let fits = intercept == InterceptPosition::Last && order == Order::File && average.is_none();
@@ -177,7 +180,7 @@ impl EnsembleBuilder {
         Ok(self)
     }
 
-    /// Checks and appends a tree that was built before, with its own output and weight.
+    /// Checks and appends an existing tree, with its own output and weight.
     pub fn finished_tree(&mut self, tree: Tree) -> Result<&mut Self, BuildError> {
         let id = TreeId::new(self.ensemble.trees.len());
         let width = tree.leaf(crate::LeafId(0)).len();
@@ -225,7 +228,8 @@ impl EnsembleBuilder {
         self.check_nodes(id, tree, width)
     }
 
-    /// Walks from the root: every child exists and is reached once, and what is not reached is marked so.
+    /// Walks from the root: every child must exist and be reached once, and nodes that are not
+    /// reached must be marked unused.
     fn check_nodes(&self, id: TreeId, tree: &Tree, width: usize) -> Result<(), BuildError> {
         let nodes = tree.node_count();
         let mut reached = vec![false; nodes];

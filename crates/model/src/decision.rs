@@ -7,32 +7,34 @@ use crate::ids::{ClassId, GroupId};
 pub enum Decision {
     /// Two classes, one score: class 1 iff `score > threshold` (`>=` unless `strict`).
     ///
-    /// Libraries that decide on a rounded probability (`p > 0.5`) have a threshold just above zero: the
-    /// largest score whose probability still rounds to one half.
+    /// Libraries that decide on a rounded probability (`p > 0.5`) have a threshold just above zero:
+    /// the largest score whose probability still rounds to one half.
     Threshold {
         /// The sum that decides.
         group: GroupId,
-        /// What it is compared with.
+        /// The number that it is compared with.
         threshold: f64,
         /// `>` rather than `>=`.
         strict: bool,
     },
-    /// The first class of the highest score.
+    /// The first class with the highest score.
     Argmax,
-    /// The first class of the highest probability of a softmax; scores a few units apart in the last
-    /// place may get equal probabilities, and then the lower class wins.
+    /// The first class with the highest probability of a softmax; scores that differ by a few units
+    /// in the last place may get equal probabilities, and then the lower class wins.
     ArgmaxSoftmax(Softmax),
-    /// The first class of the highest `1 / (1 + exp(-scale * score))`, each rounded to f64: scores from
-    /// about 37 on all give 1, and then the lowest class wins (LightGBM's one-against-all).
+    /// The first class with the highest `1 / (1 + exp(-scale * score))`, each rounded to f64: all
+    /// scores above about 37 / scale give 1, and then the lowest class wins (LightGBM's
+    /// one-against-all).
     ArgmaxSigmoid {
         /// The file's `sigmoid` parameter.
         scale: f64,
     },
-    /// No classes: the scores are the answer, or what the library makes of them (regressors, rankers).
+    /// No classes: the answer is the scores, or values that the library computes from them
+    /// (regressors, rankers).
     Scores(Value),
 }
 
-/// What `predict` makes of a score (after averaging) where there are no classes to choose from.
+/// How `predict` turns a score (after averaging) into a value if the model has no classes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value {
     /// The score itself.
@@ -41,16 +43,19 @@ pub enum Value {
     SignedSquare,
     /// The f64 score rounded to f32 (onnxruntime's ensembles of doubles).
     ScoreAsF32,
-    /// 1 where the score is above this, else 0: which labels a row gets, of which it may get several (CatBoost).
+    /// 1 if the score is above the threshold, otherwise 0: whether a row gets this label. It may
+    /// get several (CatBoost).
     Above {
-        /// What each score is compared with.
+        /// The threshold.
         threshold: f64,
     },
-    /// Something whose last bits are not fixed by the file and the input: only the score is told here.
+    /// A value whose last bits are not fixed by the file and the input; only the score is available
+    /// here.
     NotFixed(Transform),
 }
 
-/// What a library computes from scores where the file and the input do not fix the last bits of the result.
+/// The functions that a library applies to scores if the file and the input do not fix the last
+/// bits of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transform {
     /// `exp(score)`, by the platform's or NumPy's own function.
@@ -63,30 +68,32 @@ pub enum Transform {
     Sorted,
     /// The first score as it is, and `exp` of twice the second (CatBoost's `RMSEWithUncertainty`).
     MeanAndVariance,
-    /// `-(2 ** -(score / expected))` for a sum of path lengths, where the expected one is that of a random tree
-    /// (scikit-learn's isolation forests).
+    /// `-(2 ** -(score / expected))` for a sum of path lengths, where `expected` is the path length
+    /// in a random tree (scikit-learn's isolation forests).
     PathLength,
 }
 
-/// Which library's softmax.
+/// The library whose softmax is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Softmax {
-    /// XGBoost: the largest is subtracted and `exp` taken in f32, the f64 sum rounded to f32, divided in f32.
+    /// XGBoost: the largest score is subtracted and `exp` taken in f32; the sum is computed in f64
+    /// and rounded to f32; the division is in f32.
     XgBoost,
     /// LightGBM: the same steps, all in f64.
     LightGbm,
 }
 
-/// Another threshold than the library's own: class 1 from this score on.
+/// A threshold that replaces the library's own: class 1 for this score or more.
 ///
-/// People who compare a probability with a number of their own decide like this. Where the probability crosses that
-/// number depends on the last bits of an exponential function, so a cut has a gap: a decision counts as certain only
-/// where the score is more than the gap away from the cut, and then every such function agrees.
+/// Users decide like this who compare a probability with a number of their own. The score at which
+/// the probability crosses that number depends on the last bits of an exponential function, so a
+/// cut has a gap: a decision counts as certain only if the score is more than the gap away from the
+/// cut, and then all such functions agree.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
-    /// The score, after averaging, from which on class 1 is decided.
+    /// Class 1 is decided for this score, after averaging, or more.
     pub score: f64,
-    /// How far from it decisions are certain.
+    /// Decisions are certain for scores that are farther than this from the cut.
     pub gap: f64,
 }
 
@@ -98,7 +105,7 @@ impl Cut {
 }
 
 impl Decision {
-    /// The class for these scores, which are exactly what the library's arithmetic gives.
+    /// The class for these scores, which must be exactly those of the library's arithmetic.
     pub fn class(&self, scores: &[f64]) -> ClassId {
         match *self {
             Self::Threshold { group, threshold, strict } => {
@@ -111,24 +118,26 @@ impl Decision {
             Self::ArgmaxSigmoid { scale } => {
                 first_argmax(scores.iter().map(|score| 1.0 / (1.0 + (-scale * score).exp())))
             }
-            // There are no classes, and nobody asks a model without classes for one.
+            // There are no classes, and no caller asks a model without classes for one.
             Self::Scores(_) => ClassId(0),
         }
     }
 
-    /// Is this the rule of a classifier? Claims about decisions are about classifiers only: of a model without
-    /// classes nothing would have to be shown.
+    /// Is this the rule of a classifier? Claims about decisions are only made for classifiers: for
+    /// a model without classes they would be empty.
     pub fn is_classifier(&self) -> bool {
         !matches!(self, Self::Scores(_))
     }
 
-    /// A gap between two scores above which the higher one certainly wins, whatever the probabilities'
-    /// rounding does. For sigmoids it depends on the range of the scores and is not told here.
+    /// A gap between two scores above which the higher one certainly wins, however the
+    /// probabilities are rounded. For sigmoids the gap depends on the range of the scores and is
+    /// not given here.
     ///
     /// Softmax divides `exp(-gap)` and `exp(0) = 1` by the same denominator. Two quotients round to
-    /// different floats if they differ by more than one spacing, relatively 2^-23 in f32 (2^-52 in f64).
-    /// An `exp` that errs by one unit in the last place below 1 costs another 2^-24 (2^-53), so 1.5 * 2^-23
-    /// (1.5 * 2^-52) is enough; it is doubled here for an `exp` of half that quality.
+    /// different floats if they differ by more than one spacing, relatively 2^-23 in f32 (2^-52 in
+    /// f64). An `exp` that errs by one unit in the last place below 1 costs another 2^-24 (2^-53),
+    /// so 1.5 * 2^-23 (1.5 * 2^-52) is enough; it is doubled here for an `exp` of half that
+    /// quality.
     pub(crate) fn certain_gap(&self) -> f64 {
         match self {
             Self::Threshold { .. } | Self::Argmax | Self::ArgmaxSigmoid { .. } | Self::Scores(_) => 0.0,

@@ -1,16 +1,19 @@
-//! The inputs that a claim is about: what each column can hold, and which columns go together.
+//! The inputs that a claim covers: the values of each column, and the combinations of columns.
 //!
-//! A domain is a set of input rows that its user vouches for. It is a product: every column that is named nowhere may
-//! hold whatever the library accepts (or, with `missing` off, all of that but missing values), a [`Column`] limits one
-//! column, and a [`Group`] lists the tuples that several columns can hold together. No column is in two of them, so
-//! a row is in the domain if each part of it is, and each part may be looked at on its own. Beside this product there may
-//! be [`Where`]s: of its rows those on which another model scores at least, or at most, so much.
+//! A domain is a set of input rows that its user vouches for. It is a product: a [`Column`] limits
+//! one column, a [`Group`] lists the tuples that several columns can hold together, and every other
+//! column may hold any value that the library accepts (without missing values if `missing` is off).
+//! No column is in two of these parts, so a row is in the domain if each part of it is, and each
+//! part may be checked on its own. In addition a domain may have [`Where`]s, which keep only the
+//! rows on which another model's score is on one side of a bound.
 //!
-//! Values are those of a row as it is given, before a library rounds them. A missing value is NaN: a number that a
-//! library treats like one, such as a category it does not know or a zero it takes for missing, is a number all the same.
+//! Values are those of the given row, before a library rounds them. A missing value is NaN. A
+//! number that a library treats as missing, such as an unknown category or a zero, is still a
+//! number here.
 //!
-//! A domain is kept in a normal form, so two of them are equal exactly if they say the same in the same way: limits
-//! that say nothing are left out, lists are sorted, and a column with a list of values has no other limit.
+//! A domain is kept in a normal form, so two of them are equal exactly if they state the same in
+//! the same way: limits that exclude nothing are left out, lists are sorted, and a column with a
+//! list of values has no other limit.
 
 use std::collections::BTreeMap;
 
@@ -38,38 +41,38 @@ pub struct Domain {
     wheres: Vec<Where>,
 }
 
-/// By what a row is outside of a domain.
+/// The reason why a row is outside of a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outside {
-    /// What a column holds, or the group that it is in.
+    /// The value of this column, or the values of the group that it is in.
     Column(FeatureId),
     /// The score of another model: the position of the [`Where`].
     Score(usize),
 }
 
-/// What one column can hold.
+/// The values that one column can hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Missing values too.
+    /// May the column be missing?
     pub missing: bool,
     /// The least value.
     pub min: Option<f64>,
     /// The greatest value.
     pub max: Option<f64>,
-    /// Whole numbers only.
+    /// Only whole numbers?
     pub whole: bool,
-    /// Values that an f32 can hold only: what a float32 table can send.
+    /// Only values that an f32 can hold, as a float32 table sends them?
     pub f32_only: bool,
-    /// These values and no others.
+    /// If given, only these values.
     pub values: Option<Vec<f64>>,
 }
 
-/// Columns that go together.
+/// Columns whose values depend on each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// The columns.
     pub columns: Vec<FeatureId>,
-    /// What they can hold together.
+    /// The tuples that they can hold.
     pub kind: GroupKind,
 }
 
@@ -81,7 +84,7 @@ pub enum GroupKind {
         /// All of them may be 0 as well.
         none: bool,
     },
-    /// Every column is 0 or 1, and where one is 1 the next is too.
+    /// Every column is 0 or 1, and if one is 1 the next is too.
     Ordered,
     /// These rows, NaN for a missing value.
     Table(Vec<Vec<f64>>),
@@ -125,12 +128,13 @@ impl Domain {
         Self { missing: true, columns: BTreeMap::new(), groups: Vec::new(), wheres: Vec::new() }
     }
 
-    /// All of those without a missing value in any column.
+    /// Every such input without a missing value in any column.
     pub fn no_missing() -> Self {
         Self { missing: false, ..Self::everything() }
     }
 
-    /// A domain of these parts, in its normal form. `missing` is for columns that are not among them.
+    /// A domain of these parts, in its normal form. `missing` applies to columns that are not among
+    /// them.
     pub fn new(
         missing: bool,
         columns: impl IntoIterator<Item = (FeatureId, Column)>,
@@ -161,7 +165,8 @@ impl Domain {
         Ok(domain)
     }
 
-    /// Those of its inputs that are in each of these too. Of two with the same model, score and side the stricter stays.
+    /// Keeps the inputs that satisfy these conditions too. Of two conditions on the same score,
+    /// model and side only the stricter one is kept.
     pub fn with_wheres(mut self, wheres: Vec<Where>) -> Self {
         for new in wheres {
             match self.wheres.iter_mut().find(|own| own.key() == new.key()) {
@@ -189,7 +194,7 @@ impl Domain {
         *self == Self::no_missing()
     }
 
-    /// May columns that are not named be missing?
+    /// May columns without limits of their own be missing?
     pub fn missing(&self) -> bool {
         self.missing
     }
@@ -204,17 +209,17 @@ impl Domain {
         &self.groups
     }
 
-    /// Which scores of other models its inputs have, in the order of the models' digests.
+    /// The conditions on scores of other models, in the order of the models' digests.
     pub fn wheres(&self) -> &[Where] {
         &self.wheres
     }
 
-    /// Do the scores of other models let this row in? What its columns hold is not asked.
+    /// Does the row satisfy the conditions on scores of other models? Its columns are not checked.
     pub fn scores_hold(&self, row: &[f64]) -> bool {
         self.wheres.iter().all(|own| own.holds(row))
     }
 
-    /// The models whose scores are asked for, those that are known.
+    /// The known models whose scores the domain refers to.
     pub fn scorers(&self) -> impl Iterator<Item = &Ensemble> {
         self.wheres.iter().filter_map(Where::model)
     }
@@ -237,7 +242,7 @@ impl Domain {
         self.column(feature).map_or(self.missing, |column| column.missing)
     }
 
-    /// May any of so many columns be missing?
+    /// May any of the first `features` columns be missing?
     pub(crate) fn any_may_be_missing(&self, features: usize) -> bool {
         let named = self.columns.len() + self.groups.iter().map(|group| group.columns.len()).sum::<usize>();
         self.columns.values().any(|column| column.missing)
@@ -250,7 +255,7 @@ impl Domain {
         self.outside(row).is_none()
     }
 
-    /// The first thing by which a row is outside.
+    /// The first part of the domain that a row violates.
     pub fn outside(&self, row: &[f64]) -> Option<Outside> {
         if let Some(column) = self.first_column_outside(row) {
             return Some(Outside::Column(column));
@@ -258,7 +263,7 @@ impl Domain {
         self.wheres.iter().position(|own| !own.holds(row)).map(Outside::Score)
     }
 
-    /// The first column by which a row is outside, whatever other models say of it.
+    /// The first column whose limits a row violates; conditions on scores are not checked.
     fn first_column_outside(&self, row: &[f64]) -> Option<FeatureId> {
         if !self.missing {
             let missing = row.iter().enumerate().filter(|(_, value)| value.is_nan());
@@ -281,7 +286,8 @@ impl Domain {
         self.groups.iter().find(|group| !holds(group)).map(|group| group.columns[0])
     }
 
-    /// The same domain for models that accept no missing values: then it says nothing about them.
+    /// The same domain for models that accept no missing values: missing values are not restricted
+    /// then.
     pub fn without_missing_values(&self) -> Self {
         let open = |column: &Column| Column { missing: true, ..column.clone() };
         let columns: BTreeMap<FeatureId, Column> =
@@ -290,8 +296,9 @@ impl Domain {
         Self { missing: true, columns, groups: self.groups.clone(), wheres: self.wheres.clone() }
     }
 
-    /// The domain over columns that were put in another order. Models that score have to be given anew where columns
-    /// moved: their own are in the old order, and in another their digests are others.
+    /// The domain over reordered columns. If columns moved, the scoring models have to be given
+    /// again: the old ones have their columns in the old order, and reordering changes their
+    /// digests.
     pub(crate) fn renumbered(&self, new: impl Fn(FeatureId) -> FeatureId) -> Self {
         let columns = self.columns.iter().map(|(&old, column)| (new(old), column.clone()));
         let groups = self.groups.iter().map(|group| Group {
@@ -308,7 +315,8 @@ impl Domain {
         product.with_wheres(wheres.collect())
     }
 
-    /// Those of its inputs whose limited columns hold values that an f32 can hold; `None` where there are none.
+    /// The inputs whose limited columns hold only values that an f32 can hold; `None` if there are
+    /// none.
     pub(crate) fn of_f32(&self) -> Option<Self> {
         let columns =
             self.columns.iter().map(|(&f, column)| (f, Column { f32_only: true, ..column.clone() }));
@@ -324,7 +332,7 @@ impl Domain {
         Some(product.with_wheres(self.wheres.clone()))
     }
 
-    /// Does a column hold nothing but values that an f32 can hold?
+    /// Does this column hold only values that an f32 can hold?
     fn holds_f32_only(&self, feature: FeatureId) -> bool {
         let fits = |value: f64| value.is_nan() || is_f32(value);
         if let Some(group) = self.group_of(feature) {
@@ -337,7 +345,8 @@ impl Domain {
         })
     }
 
-    /// Does the domain fit a model's columns, and does the library accept an input of every part of it?
+    /// Does the domain fit a model's columns, and does the library accept some input of every part
+    /// of it?
     pub fn fits(&self, model: &Ensemble) -> Result<(), DomainError> {
         let features = model.features();
         for (&feature, column) in &self.columns {
@@ -366,7 +375,8 @@ impl Domain {
         self.wheres.iter().try_for_each(|own| self.where_fits(own, model))
     }
 
-    /// Does the model that scores read the columns as this one does? Only then a row says the same to both.
+    /// Does the scoring model read the columns as this model does? Otherwise a row would mean
+    /// different inputs to the two.
     fn where_fits(&self, own: &Where, model: &Ensemble) -> Result<(), DomainError> {
         let (Some(scorer), Some(name)) = (own.model(), own.name().map(str::to_owned)) else {
             return Err(DomainError::WhereUnknown { digest: own.digest() });
@@ -404,7 +414,7 @@ fn known(column: FeatureId, features: &Features) -> Result<(), DomainError> {
     }
 }
 
-/// Does the library take this value in this column, in scope or not?
+/// Does the library accept this value in this column, whether or not the domain does?
 fn accepts(model: &Ensemble, feature: FeatureId, value: f64) -> bool {
     if value.is_nan() {
         return model.accepts_missing() && model.features().accepts_missing(feature);

@@ -1,19 +1,23 @@
-//! What a library that rounds its inputs to f32 makes of doubles, as a model that reads doubles.
+//! Turns a model whose library rounds its inputs to f32 into an equivalent model that reads
+//! doubles.
 //!
-//! Rounding to nearest is monotone, so `f32(x) <= t` holds up to some largest double and for none above it: a
-//! comparison of rounded inputs is a comparison of the inputs themselves with another threshold. With all
-//! thresholds moved the model gives the same scores, in every bit, on every double that the library accepts.
+//! Rounding to nearest is monotone, so `f32(x) <= t` holds for all doubles x up to a largest one,
+//! and for none above it: comparing rounded inputs with a threshold is the same as comparing the
+//! inputs themselves with another threshold. With all thresholds moved in this way the model gives
+//! the same scores, in every bit, on every double that the library accepts.
 
 use crate::ensemble::Ensemble;
 use crate::feature::NumberType;
 use crate::tree::Test;
 
 impl Ensemble {
-    /// The same model as one that reads f64. Where it reads f32, a double goes the way that its rounding to f32 goes here. `None`
-    /// where some split is no comparison (categories, equality), or where numbers near zero are read as zero.
+    /// The same model, reading f64. If it reads f32, every double takes the path that its f32
+    /// rounding takes in this model. `None` if some split is not a comparison (categories,
+    /// equality), or if numbers near zero are read as zero.
     ///
-    /// A library that refuses infinities refuses doubles that round to one; the model given here takes them, so what holds
-    /// for all of its inputs holds for those of the library, and not the other way round.
+    /// A library that refuses infinities also refuses doubles that round to one, but the model
+    /// returned here accepts them. A statement about all of its inputs therefore holds for the
+    /// library, but not the other way round.
     pub fn reading_doubles(&self) -> Option<Self> {
         if self.domain.number == NumberType::F64 {
             return Some(self.clone());
@@ -23,7 +27,7 @@ impl Ensemble {
         }
         let moved = |test: Test<'_>| match test {
             Test::LessOrEqual { threshold } => Some(last_at_most(threshold)),
-            // Below t as an f32 is at most the f32 before the first that is not.
+            // `f32(x) < t` means that f32(x) is at most the largest f32 below t.
             Test::Less { threshold } if threshold == f64::NEG_INFINITY => Some(threshold),
             Test::Less { threshold } => {
                 let below = NumberType::F32.floor(threshold);
@@ -45,8 +49,9 @@ fn last_at_most(threshold: f64) -> f64 {
     if single == f64::INFINITY {
         return single;
     }
-    // Between an f32 and the next the halfway point, which f64 holds, goes to the even one of them. Beyond the largest f32 the
-    // next would be 2^128, and below the least one -2^128: what is halfway is infinite.
+    // The point halfway between two f32 neighbours is an f64, and it rounds to the even one of
+    // them. For this rule the neighbour above the largest f32 is 2^128, and the one below the
+    // smallest -2^128: their halfway points round to infinity.
     let (low, high) = match (single, NumberType::F32.next_up(single)) {
         (f64::NEG_INFINITY, high) => (-TOO_LARGE, high),
         (low, f64::INFINITY) => (low, TOO_LARGE),
@@ -56,7 +61,7 @@ fn last_at_most(threshold: f64) -> f64 {
     if NumberType::F32.round(middle) <= single { middle } else { middle.next_down() }
 }
 
-/// 2^128, the first power of two that is no f32.
+/// 2^128, the first power of two that is not an f32.
 const TOO_LARGE: f64 = 340_282_366_920_938_463_463_374_607_431_768_211_456.0;
 
 #[cfg(test)]

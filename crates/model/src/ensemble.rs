@@ -14,8 +14,8 @@ use crate::ids::{FeatureId, LeafId, TreeId};
 use crate::label::{Label, UnplacedLabels};
 use crate::tree::{Output, Split, Test, Tree};
 
-/// The input columns. Names are made up (`f0`, `f1`, ...) where the file has none, so that a declared
-/// number of columns costs no memory.
+/// The input columns. If the file has no names they are made up on demand (`f0`, `f1`, ...), so
+/// that a declared number of columns costs no memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Features {
     pub(crate) count: u32,
@@ -25,17 +25,18 @@ pub struct Features {
     pub(crate) steps: Option<Arc<Steps>>,
 }
 
-/// What a file does to a caller's row before its trees get it: the earlier steps of a pipeline. Nothing here executes them;
-/// they are kept so that two models are compared only where the same rows reach both.
+/// The earlier steps of a pipeline, which change a caller's row before the trees get it. Nothing
+/// here executes them; they are kept so that two models are only compared if both get the same
+/// rows.
 #[derive(Clone, Debug)]
 pub struct Steps {
-    /// What each step is called, for messages.
+    /// The names of the steps, for messages.
     pub names: Vec<String>,
-    /// All that the steps are made of.
+    /// Everything that defines the steps.
     pub content: Vec<u8>,
 }
 
-/// What the steps are called does not matter.
+/// The names of the steps do not matter.
 impl PartialEq for Steps {
     fn eq(&self, other: &Self) -> bool {
         self.content == other.content
@@ -45,7 +46,7 @@ impl PartialEq for Steps {
 impl Eq for Steps {}
 
 impl Features {
-    /// So many numeric columns without names.
+    /// `count` numeric columns without names.
     pub fn unnamed(count: u32) -> Self {
         Self { count, names: Vec::new(), categories: BTreeMap::new(), unplaced: None, steps: None }
     }
@@ -55,12 +56,13 @@ impl Features {
         Self { count: names.len() as u32, names, categories: BTreeMap::new(), unplaced: None, steps: None }
     }
 
-    /// Says that the columns are not what a caller gives: these steps make them of that.
+    /// States that these steps compute the columns from the columns that a caller gives.
     pub fn set_steps(&mut self, steps: Arc<Steps>) {
         self.steps = Some(steps);
     }
 
-    /// The steps that make these columns of what a caller gives; `None` where a caller gives these columns.
+    /// The steps that compute these columns from a caller's; `None` if a caller gives these columns
+    /// directly.
     pub fn steps(&self) -> Option<&Steps> {
         self.steps.as_deref()
     }
@@ -70,19 +72,20 @@ impl Features {
         self.categories.insert(feature, categories);
     }
 
-    /// Keeps lists of labels of which the file does not say which columns they belong to.
+    /// Keeps lists of labels for which the file does not say to which columns they belong.
     pub fn set_unplaced_labels(&mut self, lists: Vec<Vec<Label>>) {
         self.unplaced = Some(UnplacedLabels { lists, moved: false });
     }
 
-    /// Says of such lists that the columns were put in another order since the file was read.
+    /// Records that the columns were reordered after the file was read, so that the order of such
+    /// lists has no meaning.
     pub fn forget_label_order(&mut self) {
         if let Some(unplaced) = &mut self.unplaced {
             unplaced.moved = true;
         }
     }
 
-    /// Lists of labels of which the file does not say which columns they belong to.
+    /// Lists of labels for which the file does not say to which columns they belong.
     pub fn unplaced_labels(&self) -> Option<&UnplacedLabels> {
         self.unplaced.as_ref()
     }
@@ -115,12 +118,12 @@ impl Features {
         self.categories.get(&feature)
     }
 
-    /// Does a library that takes missing values take them in this column?
+    /// Does a library that accepts missing values accept them in this column?
     pub fn accepts_missing(&self, feature: FeatureId) -> bool {
         self.categories(feature).is_none_or(Categories::accepts_missing)
     }
 
-    /// A column with all that is known of it.
+    /// A column with everything that is known about it.
     pub fn feature(&self, feature: FeatureId) -> Feature {
         let kind = match self.categories(feature) {
             Some(categories) => FeatureKind::Categorical(categories.clone()),
@@ -179,9 +182,9 @@ impl ClassLabels {
         }
     }
 
-    /// Would a program that compares what two models return find the labels of these two classes equal? Numbers
-    /// are compared by value, whatever their type (`True`, 1 and 1.0 are equal, as in Python and NumPy), texts
-    /// letter by letter, and a number is never equal to a text.
+    /// Would a program that compares the results of two models find these two class labels equal?
+    /// Numbers are compared by value, whatever their type (`True`, 1 and 1.0 are equal, as in
+    /// Python and NumPy), texts letter by letter, and a number is never equal to a text.
     pub fn is_same(&self, class: crate::ClassId, other: &Self, class_there: crate::ClassId) -> bool {
         match (self, other) {
             (Self::Strings(ours), Self::Strings(theirs)) => {
@@ -222,7 +225,7 @@ pub struct Accumulation {
 }
 
 impl Accumulation {
-    /// What sums are divided by in the end: one where they are not averaged.
+    /// The divisor of the sums: one if they are not averaged.
     pub fn divisor(&self) -> f64 {
         self.average.map_or(1.0, |average| average.divisor)
     }
@@ -242,8 +245,8 @@ pub enum InterceptPosition {
 pub enum Order {
     /// Always that of the file.
     File,
-    /// Depends on threads or batches: claims must hold for every order. Predictions here use that of
-    /// the file, which is the library's with one thread.
+    /// Depends on threads or batches, so claims must hold for every order. Predictions here use the
+    /// order of the file, which is the library's with one thread.
     Any,
 }
 
@@ -256,15 +259,15 @@ pub struct Average {
     pub in_raw_scores: bool,
 }
 
-/// A model as its library executes it. Only [`EnsembleBuilder`](crate::EnsembleBuilder) makes one, so
-/// whoever holds one may rely on its indices.
+/// A model as its library executes it. Only [`EnsembleBuilder`](crate::EnsembleBuilder) makes one,
+/// so code that holds one may rely on its indices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ensemble {
     pub(crate) features: Features,
     pub(crate) domain: InputDomain,
-    /// The library accepts missing values, whatever the inputs that the model is looked at for.
+    /// Does the library accept missing values, even if `inputs` has none?
     pub(crate) missing_accepted: bool,
-    /// The inputs that the model is looked at for.
+    /// The inputs that claims about this model cover.
     pub(crate) inputs: Arc<Domain>,
     pub(crate) classes: ClassLabels,
     pub(crate) intercepts: Vec<f64>,
@@ -272,9 +275,9 @@ pub struct Ensemble {
     pub(crate) trees: Vec<Tree>,
     pub(crate) accumulation: Accumulation,
     pub(crate) scale: Option<f64>,
-    /// The rule that claims are about: the library's own, or one with another threshold.
+    /// The rule that claims are about: the library's own, or one with a caller's threshold.
     pub(crate) decision: Decision,
-    /// The library's own rule and the cut, where the model is looked at with another threshold.
+    /// The library's own rule and the cut, if a caller's threshold replaces the library's.
     pub(crate) cut: Option<(Decision, Cut)>,
 }
 
@@ -284,23 +287,25 @@ impl Ensemble {
         &self.features
     }
 
-    /// The values the library accepts, without missing ones where no column is looked at for them.
+    /// The values that the library accepts; without missing values if no column of
+    /// [`inputs`](Self::inputs) may be missing.
     pub fn domain(&self) -> &InputDomain {
         &self.domain
     }
 
-    /// Does the library accept missing values, whatever the model is looked at for?
+    /// Does the library accept missing values, even if [`inputs`](Self::inputs) has none?
     pub fn accepts_missing(&self) -> bool {
         self.missing_accepted
     }
 
-    /// The inputs that this model is looked at for. A file is read for all that its library accepts.
+    /// The inputs that claims about this model cover. After reading a file these are all that its
+    /// library accepts.
     pub fn inputs(&self) -> &Domain {
         &self.inputs
     }
 
-    /// The same model for the inputs of this domain, whatever its own is. Where the library accepts no missing
-    /// values anyway, leaving them out changes nothing, and the domain says nothing about them.
+    /// The same model with this domain as its inputs, replacing its own. If the library accepts no
+    /// missing values, leaving them out changes nothing, and the domain does not mention them.
     pub fn within(&self, inputs: &Domain) -> Result<Cow<'_, Self>, DomainError> {
         let inputs = if self.missing_accepted {
             Cow::Borrowed(inputs)
@@ -314,7 +319,7 @@ impl Ensemble {
         let mut model = self.clone();
         model.domain.missing = self.missing_accepted && inputs.any_may_be_missing(self.features.len());
         model.inputs = Arc::new(inputs.into_owned());
-        // Models that score may accept less than this one, and then nothing of some part may be left.
+        // Scoring models may accept less than this one, so that no input of some part may be left.
         if !model.inputs.wheres().is_empty()
             && let Err(GridError::Domain(error)) = Grid::new(&[&model])
         {
@@ -333,13 +338,14 @@ impl Ensemble {
         &self.classes
     }
 
-    /// The same model behind these steps, which make its columns of what a caller gives.
+    /// The same model with these steps before it, which compute its columns from the columns that a
+    /// caller gives.
     pub fn behind(mut self, steps: Arc<Steps>) -> Self {
         self.features.set_steps(steps);
         self
     }
 
-    /// The same model with other labels for its classes; `None` where they are not one for each class.
+    /// The same model with other labels for its classes; `None` unless there is one for each class.
     pub fn with_classes(&self, labels: ClassLabels) -> Option<Self> {
         (labels.len() == self.classes.len()).then(|| Self { classes: labels, ..self.clone() })
     }
@@ -354,20 +360,22 @@ impl Ensemble {
         &self.intercepts
     }
 
-    /// For each sum how far the intercept that the library uses may be from the one here. Zero, unless the
-    /// library computes its intercepts from the file in a way that depends on the processor.
+    /// For each sum, how far the intercept that the library uses may be from the one here. Zero,
+    /// unless the library computes its intercepts from the file in a way that depends on the
+    /// processor.
     pub fn intercept_errors(&self) -> &[f64] {
         &self.intercept_errors
     }
 
-    /// Are the last bits of the scores a matter of more than the file and the input: the order of addition,
-    /// or the processor? Claims must then hold for all of them.
+    /// Do the last bits of the scores depend on more than the file and the input: on the order of
+    /// addition, or on the processor? Claims must then hold for all possible scores.
     pub fn scores_vary(&self) -> bool {
         self.accumulation.order == Order::Any || self.intercept_errors.iter().any(|&error| error > 0.0)
     }
 
-    /// Are classes a matter of more than the file and the input: of the last bits of scores, or of those of the
-    /// probabilities that a cut of the caller's looks at? Claims must then hold for all of them.
+    /// Do classes depend on more than the file and the input: on the last bits of scores, or on the
+    /// last bits of the probabilities that are compared with a caller's threshold? Claims must then
+    /// hold for all possible classes.
     pub fn decisions_vary(&self) -> bool {
         self.scores_vary() || self.cut().is_some_and(|cut| cut.gap > 0.0)
     }
@@ -387,35 +395,37 @@ impl Ensemble {
         &self.accumulation
     }
 
-    /// Where the library adds the leaves up as they are, and multiplies the sum by a scale before it adds the intercept:
-    /// that scale, which is the weight of every tree here. The exact sums are the same either way; what is rounded, and
-    /// when, is not. `None` where the library multiplies leaf by leaf, or by nothing.
+    /// The scale, if the library adds the unscaled leaves and multiplies the sum by a scale before
+    /// it adds the intercept. It is the weight of every tree here. The exact sums are the same
+    /// either way, but the roundings differ. `None` if the library multiplies each leaf, or
+    /// nothing.
     pub fn scale(&self) -> Option<f64> {
         self.scale
     }
 
-    /// What the library multiplies the leaves of a tree by before it adds them up.
+    /// The factor that the library multiplies the leaves of a tree by before it adds them.
     pub(crate) fn leaf_weight(&self, tree: &Tree) -> f64 {
         if self.scale.is_some() { 1.0 } else { tree.weight() }
     }
 
-    /// How scores become a class: by the library's own rule, or at the cut that the model is looked at with.
+    /// How scores become a class: by the library's own rule, or at a caller's cut.
     pub fn decision(&self) -> &Decision {
         &self.decision
     }
 
-    /// How scores become a class in the library itself, whatever the model is looked at with.
+    /// How scores become a class in the library itself, even if there is a caller's cut.
     pub fn library_decision(&self) -> &Decision {
         self.cut.as_ref().map_or(&self.decision, |(own, _)| own)
     }
 
-    /// The cut that the model is looked at with, where that is not the library's own threshold.
+    /// The caller's cut, if it replaces the library's own threshold.
     pub fn cut(&self) -> Option<Cut> {
         self.cut.map(|(_, cut)| cut)
     }
 
-    /// The same model with another threshold in place of its library's (see [`Cut`]). `None` unless the library itself
-    /// compares one score with a threshold, and the numbers of the cut are finite and not negative zeros, its gap at least zero.
+    /// The same model with another threshold instead of its library's (see [`Cut`]). `None` unless
+    /// the library itself compares one score with a threshold, and the numbers of the cut are
+    /// finite, not negative zeros, and the gap is at least zero.
     pub fn cut_at(&self, cut: Cut) -> Option<Self> {
         let own = *self.library_decision();
         let Decision::Threshold { group, .. } = own else { return None };
@@ -431,7 +441,7 @@ impl Ensemble {
         }
     }
 
-    /// The same model with its columns in the order of these names; `None` where they are not its own
+    /// The same model with its columns in the order of these names; `None` unless they are its own
     /// names, each once.
     pub fn with_column_order(&self, names: &Features) -> Option<Self> {
         let places: BTreeMap<&str, u32> =
@@ -463,14 +473,14 @@ impl Ensemble {
         Some(Self { features, trees, inputs, ..self.clone() })
     }
 
-    /// May a value of this column be missing, among the inputs that the model is looked at for?
+    /// May this column be missing in some of [`inputs`](Self::inputs)?
     pub fn may_be_missing(&self, feature: FeatureId) -> bool {
         self.domain.missing && self.inputs.may_be_missing(feature) && self.features.accepts_missing(feature)
     }
 
-    /// The value of a column as the library's comparisons see it, or `None` where the library refuses it there, or
-    /// where it is missing in a column that is not looked at for that. What else the inputs leave out is not asked:
-    /// see [`accepts`](Self::accepts).
+    /// The value of a column as the library's comparisons see it. `None` if the library refuses it
+    /// there, or if it is missing and the column may not be missing in [`inputs`](Self::inputs).
+    /// Other restrictions of the inputs are not checked: see [`accepts`](Self::accepts).
     pub fn read(&self, feature: FeatureId, value: f64) -> Option<f64> {
         let value = self.domain.read(value)?;
         if value.is_nan() && !self.may_be_missing(feature) {
@@ -481,14 +491,14 @@ impl Ensemble {
         (!refused).then_some(value)
     }
 
-    /// Does the library accept this row, which is as long as there are features, and is it among the inputs that the
-    /// model is looked at for?
+    /// Does the library accept this row, and is it one of [`inputs`](Self::inputs)? The row must
+    /// have a value for every feature.
     pub fn accepts(&self, row: &[f64]) -> bool {
         row.iter().enumerate().all(|(index, &value)| self.read(FeatureId::new(index), value).is_some())
             && self.inputs.contains(row)
     }
 
-    /// Where a split sends a value that the domain has read.
+    /// Does a split send this value left? The value is one that the domain has read.
     pub fn goes_left(&self, split: Split<'_>, value: f64) -> bool {
         if value.is_nan() {
             return split.missing_left;
@@ -510,16 +520,16 @@ impl Ensemble {
         }
     }
 
-    /// The leaf each tree sends a row to. The row is as long as there are features, its values as the
-    /// domain reads them.
+    /// The leaf to which each tree sends a row. The row has a value for every feature, as the
+    /// domain reads it.
     pub fn leaves<'a>(&'a self, row: &'a [f64]) -> impl Iterator<Item = LeafId> + 'a {
         self.trees
             .iter()
             .map(move |tree| tree.walk(|split| self.goes_left(split, row[split.feature.index()])))
     }
 
-    /// The sums of a row in exact arithmetic: intercept (the one here, whatever its error) plus weight times leaf, nothing rounded, and not
-    /// yet divided (see [`Accumulation::average`]).
+    /// The sums of a row in exact arithmetic: the intercept (the one here, without its error) plus
+    /// weight times leaf, without rounding and before the division (see [`Accumulation::average`]).
     pub fn exact_sums(&self, leaves: impl IntoIterator<Item = LeafId>) -> Vec<Exact> {
         let mut sums = vec![ExactSum::new(); self.intercepts.len()];
         sums.iter_mut().zip(&self.intercepts).for_each(|(sum, &own)| sum.add(1.0, own));

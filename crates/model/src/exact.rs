@@ -1,7 +1,7 @@
 //! Numbers without rounding: dyadic rationals `mantissa * 2^exponent` of any size.
 //!
-//! Every finite float is one, and sums, differences and products stay inside. There is no division: a
-//! model that averages is compared after multiplying the other side.
+//! Every finite float is such a number, and so are sums, differences and products of them. There is
+//! no division: a comparison with an average multiplies the other side instead.
 
 use std::cmp::Ordering;
 use std::iter::Sum;
@@ -12,8 +12,8 @@ use num_traits::{One, Zero};
 
 use crate::mantissa::Mantissa;
 
-/// A dyadic rational. The mantissa is odd, or the whole number is zero with exponent 0, so equal values
-/// have equal fields.
+/// A dyadic rational. The mantissa is odd, or the whole number is zero with exponent 0, so equal
+/// values have equal fields.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Exact {
     mantissa: Mantissa,
@@ -38,8 +38,8 @@ impl Exact {
         }
     }
 
-    /// The value of a float that is finite, as every number of a model is: [`EnsembleBuilder`](crate::EnsembleBuilder)
-    /// admits no other.
+    /// The value of a finite float. All numbers of a model are finite:
+    /// [`EnsembleBuilder`](crate::EnsembleBuilder) accepts no others.
     ///
     /// # Panics
     ///
@@ -92,8 +92,8 @@ impl Exact {
         if self.mantissa.is_negative() { -self.clone() } else { self.clone() }
     }
 
-    /// The integer `self / 2^exponent`, or `None` where that is not an integer. This is how a set of
-    /// numbers is brought to one scale: take the smallest exponent among them.
+    /// The integer `self / 2^exponent`, or `None` if that is not an integer. To bring several
+    /// numbers to one scale, use the smallest exponent among them.
     pub fn scaled(&self, exponent: i64) -> Option<BigInt> {
         if self.is_zero() {
             return Some(BigInt::zero());
@@ -123,7 +123,7 @@ impl Exact {
         if down == up || up.is_infinite() && down.is_infinite() {
             return down;
         }
-        // Beyond the largest finite float: the round-to-nearest rule of IEEE overflow.
+        // Beyond the largest finite float: rounding to nearest as IEEE 754 defines it for overflow.
         let limit = |value: f64| {
             Self::from_f64(value).unwrap_or_else(|| {
                 let end = Self::new(BigInt::one(), 1024);
@@ -145,7 +145,7 @@ impl Exact {
         Self::from_f64(value).is_some_and(|value| value == *self)
     }
 
-    /// Truncation toward zero; the largest finite float stands for everything beyond it.
+    /// Rounds toward zero; numbers beyond the largest finite float become that float.
     fn to_f64_toward_zero(&self) -> f64 {
         if self.is_zero() {
             return 0.0;
@@ -185,7 +185,8 @@ impl Ord for Exact {
         if signs != Ordering::Equal || self.is_zero() {
             return signs;
         }
-        // Magnitudes far apart are told by their top bit, without building a huge shifted number.
+        // Magnitudes that are far apart are compared by their top bit, without building a huge
+        // shifted number.
         let top = |x: &Self| x.exponent + x.mantissa.bits() as i64;
         match top(self).cmp(&top(other)) {
             Ordering::Equal => (self - other).signum().cmp(&0),

@@ -1,14 +1,14 @@
 //! Sums of products of floats, without rounding and without allocating in the usual case.
 //!
-//! Scores are sums of many products `weight * leaf`. As long as a product is a whole number of [`UNIT`]s
-//! and the sum fits in 128 bits, it is added there; whatever does not fit goes into an [`Exact`] beside it.
-//! Both together are the sum, whichever way each product took.
+//! Scores are sums of many products `weight * leaf`. If a product is a whole number of [`UNIT`]s
+//! and the sum fits in 128 bits, it is added as such an integer; otherwise it is added to an
+//! [`Exact`]. The sum of both is the result, whichever of them each product was added to.
 
 use num_bigint::BigInt;
 
 use crate::exact::Exact;
 
-/// The exponent of the unit: far below the last bit of any usual score, far above which there is room for
+/// The exponent of the unit: far below the last bit of any usual score, with enough room above for
 /// large ones.
 const UNIT: i32 = -90;
 
@@ -54,7 +54,7 @@ impl ExactSum {
     }
 }
 
-/// A product as a whole number of units, where it is one that fits.
+/// A product as a whole number of units, if it is one and fits.
 fn units(first: f64, second: f64) -> Option<i128> {
     let ((first, low), (second, high)) = (parts(first), parts(second));
     let product = i128::from(first) * i128::from(second);
@@ -62,7 +62,7 @@ fn units(first: f64, second: f64) -> Option<i128> {
         return Some(0);
     }
     let shift = u32::try_from(low + high - UNIT).ok()?;
-    // One bit is the sign's.
+    // One bit is for the sign.
     (shift + 1 < product.unsigned_abs().leading_zeros()).then(|| product << shift)
 }
 

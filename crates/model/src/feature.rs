@@ -1,4 +1,5 @@
-//! Input columns: which values a library accepts, and how it reads each before the first comparison.
+//! Input columns: the values that a library accepts, and how it reads each before the first
+//! comparison.
 
 use crate::exact::Exact;
 use crate::label::Label;
@@ -26,8 +27,9 @@ impl NumberType {
         match self {
             Self::F64 => value.to_f64(),
             Self::F32 => {
-                // Rounding to f64 first would round twice. An f64 that is truncated toward the value and
-                // marked odd where anything was cut off rounds to f32 as the value itself does.
+                // Rounding to f64 first would round twice. Instead the value is cut off to an f64
+                // whose last bit is set if anything was cut off; this f64 rounds to the same f32 as
+                // the value itself.
                 let (down, up) = (value.to_f64_down(), value.to_f64_up());
                 let odd = if down == up || down.to_bits() & 1 == 1 { down } else { up };
                 f64::from(odd as f32)
@@ -79,14 +81,14 @@ impl NumberType {
     }
 }
 
-/// The values a library accepts in every column, and what it does to them first.
+/// The values that a library accepts in every column, and what it does to them first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct InputDomain {
     /// The type inputs are rounded to before any comparison.
     pub number: NumberType,
-    /// NaN is accepted and means "missing".
+    /// Is NaN accepted? It means "missing".
     pub missing: bool,
-    /// Infinities are accepted. Where they are not, neither are values that round to one.
+    /// Are infinities accepted? If not, values that round to an infinity are refused too.
     pub infinities: bool,
     /// Values of at most this magnitude are read as zero (LightGBM's dense input).
     pub zero_window: Option<f64>,
@@ -98,7 +100,7 @@ impl InputDomain {
         if self.infinities { f64::INFINITY } else { self.number.max() }
     }
 
-    /// The value as the library's comparisons see it, or `None` where the library refuses it.
+    /// The value as the library's comparisons see it, or `None` if the library refuses it.
     pub fn read(&self, value: f64) -> Option<f64> {
         if value.is_nan() {
             return self.missing.then_some(value);
@@ -117,7 +119,7 @@ impl InputDomain {
 /// One input column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Feature {
-    /// The column's name; readers make one up (`f0`, `f1`, ...) where the file has none.
+    /// The column's name; readers make one up (`f0`, `f1`, ...) if the file has none.
     pub name: String,
     /// Number or category.
     pub kind: FeatureKind,
@@ -135,7 +137,7 @@ impl Feature {
     }
 }
 
-/// How splits look at a column.
+/// How splits use a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FeatureKind {
     /// Compared with thresholds.
@@ -149,45 +151,49 @@ pub enum FeatureKind {
 pub struct Categories {
     /// From number to code.
     pub rule: CategoryRule,
-    /// A value that is no category is treated as missing; otherwise it is in no set.
+    /// Is a value that is not a category treated as missing? Otherwise it is in no set.
     pub unseen_is_missing: bool,
-    /// The label of code 0, 1, ... where the file has a dictionary; tables may use it in place of codes.
+    /// The labels of the codes 0, 1, ... if the file has a dictionary; tables may use labels
+    /// instead of codes.
     pub labels: Option<Vec<Label>>,
 }
 
 /// The step from number to category code.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CategoryRule {
-    /// XGBoost: negative numbers and those from 2^24 on are no category, others lose their fraction.
+    /// XGBoost: negative numbers and numbers from 2^24 are not categories; others lose their
+    /// fraction.
     TruncateNonNegative,
-    /// LightGBM: truncated toward zero first (so -0.5 is code 0), then negative codes and magnitudes from
-    /// 2^31 on are no category.
+    /// LightGBM: numbers are truncated toward zero first (so -0.5 is code 0); then negative codes
+    /// and magnitudes from 2^31 are not categories.
     Truncate,
-    /// ONNX's tests for equality: whole numbers from 0 to below 2^24, every one of which an f32 holds, are
-    /// their own codes; all other numbers are no category.
+    /// ONNX's tests for equality: whole numbers from 0 to below 2^24, which an f32 holds exactly,
+    /// are their own codes; all other numbers are not categories.
     Whole,
     /// scikit-learn's HistGradientBoosting: the position of the equal value in this list.
     Listed(Vec<f64>),
-    /// CatBoost: people send text, the library takes a hash of it, and the code is the position of that hash in the
-    /// model's list, which is the list of labels ([`Label::Hash`]). Rows of numbers hold codes: a whole number from 0 to
-    /// below 2^24 is its own code, everything else stands for a text whose hash is not in the list.
+    /// CatBoost: users send text, the library hashes it, and the code is the position of that hash
+    /// in the model's list, which is the list of labels ([`Label::Hash`]). Numeric rows hold codes:
+    /// a whole number from 0 to below 2^24 is its own code; every other number stands for a text
+    /// whose hash is not in the list.
     Hashed,
-    /// Labels of two models that were put over a common list ([`LabelMatch`](crate::LabelMatch)); no file has
-    /// this. The code is the position of the equal value. The column takes these values, the one for labels
-    /// that neither model knows (which goes where missing values go), missing values where neither
-    /// library refuses them, and no other.
+    /// Labels of two models that were mapped to a common list ([`LabelMatch`](crate::LabelMatch));
+    /// no file has this rule. The code is the position of the equal value. The column accepts these
+    /// values, the value for labels that neither model knows (which takes the path of missing
+    /// values), and missing values if neither library refuses them; no others.
     Joined {
-        /// What an array holds for each label.
+        /// The number that a row holds for each label.
         values: Vec<f64>,
-        /// What it holds for any label that neither model knows; `None` where a library refuses such labels.
+        /// The number for any label that neither model knows; `None` if a library refuses such
+        /// labels.
         unknown: Option<f64>,
-        /// Neither library refuses a missing value there.
+        /// Do both libraries accept a missing value there?
         missing: bool,
     },
 }
 
 impl Categories {
-    /// The code of a value that is not NaN, `None` for what is no category.
+    /// The code of a value that is not NaN; `None` if it is not a category.
     pub fn code(&self, value: f64) -> Option<u32> {
         match &self.rule {
             CategoryRule::TruncateNonNegative => (0.0..16_777_216.0).contains(&value).then_some(value as u32),
@@ -204,9 +210,9 @@ impl Categories {
         }
     }
 
-    /// Is this number, which is not NaN, an input of such a column? scikit-learn's encoder refuses infinities; a
-    /// column of matched labels takes nothing but its labels; elsewhere every number that is no category is an unseen
-    /// one.
+    /// Is this number, which is not NaN, accepted in such a column? scikit-learn's encoder refuses
+    /// infinities; a column of matched labels accepts only its labels; elsewhere every number that
+    /// is not a category is an unseen one.
     pub fn accepts(&self, value: f64) -> bool {
         match &self.rule {
             CategoryRule::Listed(_) => value.is_finite(),
@@ -220,8 +226,8 @@ impl Categories {
         }
     }
 
-    /// Is a missing value an input of such a column, where the library takes missing values at all? CatBoost refuses a row
-    /// with one in a column of categories.
+    /// Is a missing value accepted in such a column, if the library accepts missing values at all?
+    /// CatBoost refuses a row with a missing value in a categorical column.
     pub fn accepts_missing(&self) -> bool {
         match self.rule {
             CategoryRule::Hashed => false,
@@ -233,7 +239,7 @@ impl Categories {
         }
     }
 
-    /// A number that reads back as this code, `None` where the rule has no such code.
+    /// A number that reads back as this code; `None` if the rule has no such code.
     pub fn value(&self, code: u32) -> Option<f64> {
         let value = match &self.rule {
             CategoryRule::Listed(values) | CategoryRule::Joined { values, .. } => {
@@ -244,8 +250,8 @@ impl Categories {
         (self.code(value) == Some(code)).then_some(value)
     }
 
-    /// A number that is no category, for splits to treat as unseen; `None` where such values count as
-    /// missing.
+    /// A number that is not a category, for splits to treat as unseen; `None` if such values count
+    /// as missing.
     pub fn unseen_value(&self) -> Option<f64> {
         (!self.unseen_is_missing).then_some(-1.0)
     }
@@ -268,7 +274,7 @@ mod tests {
 
     #[test]
     fn an_exact_number_is_rounded_once() {
-        // Just above the middle of two f32 neighbours, by less than an f64 can show.
+        // Just above the middle between two f32 neighbours, by less than an f64 can show.
         let middle = 1.0 + f64::from(f32::EPSILON) / 2.0;
         let above = &Exact::from_f64(middle).unwrap() + &Exact::from_f64(1e-30).unwrap();
         assert_eq!(NumberType::F32.round(middle), 1.0);

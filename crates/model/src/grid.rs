@@ -1,31 +1,37 @@
 //! The input space as a finite grid of cells.
 //!
-//! A split looks at one feature and is constant between neighbouring thresholds, so for each feature
-//! finitely many cells tell all inputs apart that any split tells apart:
-//! - numeric: intervals `(b, b']` between boundaries. A boundary is the largest input that a split still
-//!   sends to its lower side, so it is an input itself and no cell is empty, even where two thresholds
-//!   have no float between them, where a threshold is not of the input type, or where the library reads a
-//!   whole window as zero;
-//! - categorical: categories that no split tells apart share a cell; so do all values that are in no set, and
-//!   all that are no category where those count as missing and missing values have no cell to share;
-//!   Where models disagree on what a category is (one truncates, one wants whole numbers, one compares
-//!   with thresholds), the axis is numeric, with boundaries around the values of each category;
-//! - missing values, where they are accepted, are the last cell.
+//! A split uses one feature, and its answer changes only at a threshold. For each feature, finitely
+//! many cells therefore distinguish all inputs that any split distinguishes:
+//! - numeric: intervals `(b, b']` between boundaries. A boundary is the largest input that a split
+//!   still sends to its lower side. It is an input itself, so no cell is empty, even if there is no
+//!   float between two thresholds, if a threshold is not of the input type, or if the library reads
+//!   a whole window of values as zero;
+//! - categorical: categories that no split distinguishes share a cell. So do all values that are in
+//!   no set, and all values that are not categories if those count as missing and there is no cell
+//!   of missing values. If models disagree on what a category is (one truncates, one wants whole
+//!   numbers, one compares with thresholds), the axis is numeric, with boundaries around the values
+//!   of each category;
+//! - missing values, if they are accepted, are the last cell.
 //!
-//! Where the models are looked at for a [`Domain`], cells hold inputs of the domain only:
-//! - a numeric column with limits loses the cells without an allowed value (their boundaries go, since no input
-//!   of the domain crosses them);
-//! - a group of columns is one axis. Its cells are classes of allowed tuples that no split of any of the models tells
-//!   apart, in the order of the first tuple of each. A categorical column with a list of values is such an axis too, of
-//!   one column, a missing value among its tuples.
+//! If the models' inputs are limited by a [`Domain`], cells hold only inputs of the domain:
+//! - a numeric column with limits loses the cells without an allowed value (and their boundaries,
+//!   since no input of the domain crosses them);
+//! - a group of columns is one axis. Its cells are classes of allowed tuples that no split of any
+//!   of the models distinguishes, in the order of the first tuple of each. A categorical column
+//!   with a list of values is also such an axis, with one column; a missing value may be among its
+//!   tuples.
 //!
-//! Where the domain asks for scores of other models ([`Where`](crate::Where)), their splits are boundaries too: all inputs of a cell have the
-//! same score, and all of a cell is in the domain or none of it ([`Grid::scores_hold`]). Cells outside stay in the grid.
+//! If the domain has conditions on scores of other models ([`Where`](crate::Where)), the splits of
+//! those models make boundaries too. All inputs of a cell then have the same score, and a cell is
+//! either completely in the domain or completely outside ([`Grid::scores_hold`]). Cells outside
+//! stay in the grid.
 //!
-//! Every cell has a witness: an input value of the domain, or a tuple, that lies in it, whatever its scores.
+//! Every cell has a witness: an input value, or a tuple, that lies in it and in the domain, except
+//! that conditions on scores are not considered.
 //!
-//! Invariants: boundaries ascend strictly and the last is below the largest input; only features that
-//! some split uses have an axis, or are in a group with one that has; `cell_of(witness(cell)) == cell`.
+//! Invariants: boundaries ascend strictly and the last is below the largest input; only features
+//! that some split uses have an axis, or are in a group with one that has;
+//! `cell_of(witness(cell)) == cell`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -68,17 +74,17 @@ pub struct Grid {
     feature_count: usize,
     axes: Vec<Axis>,
     by_feature: BTreeMap<FeatureId, usize>,
-    /// Columns of matched labels that no split looks at: they too take nothing but their labels.
+    /// Columns of matched labels that no split uses: they too accept only their labels.
     labels_only: BTreeMap<FeatureId, Categories>,
-    /// Columns that are never missing in an input that all the libraries take, whatever the others are.
+    /// Columns that are never missing in an input that all the libraries accept.
     never_missing: BTreeSet<FeatureId>,
-    /// The inputs that the models are looked at for.
+    /// The inputs that claims about the models cover.
     inputs: Arc<Domain>,
-    /// Values of columns without an axis, where the inputs do not let them be zero.
+    /// Values of columns without an axis whose value the domain does not allow to be zero.
     elsewhere: Vec<(FeatureId, f64)>,
 }
 
-/// The cells of one feature, or of several that go together.
+/// The cells of one feature, or of a group of features.
 #[derive(Clone, Debug)]
 pub struct Axis {
     feature: FeatureId,
@@ -88,37 +94,40 @@ pub struct Axis {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// Cell i holds the values in `(bounds[i-1], bounds[i]]`; the last has no upper boundary. A column with limits
-    /// has a value for each cell.
+    /// Cell i holds the values in `(bounds[i-1], bounds[i]]`; the last has no upper boundary. A
+    /// column with limits has a stored witness for each cell.
     Numeric { bounds: Vec<f64>, witnesses: Option<Vec<f64>> },
     /// Classes of tuples.
     Tuples(Tuples),
     Categorical {
         categories: Categories,
-        /// The cell of each category that some set names; others are in cell `rest`.
+        /// The cell of each category that some set contains; all others are in cell `rest`.
         cells: BTreeMap<u32, u32>,
         count: u32,
         rest: Option<u32>,
-        /// The cell of values that are no category, where they count as missing and there is no missing cell.
+        /// The cell of values that are not categories, if they count as missing and there is no
+        /// missing cell.
         unseen: Option<u32>,
         witnesses: Vec<f64>,
     },
 }
 
-/// The cells of columns that go together.
+/// The cells of a group of columns.
 #[derive(Clone, Debug)]
 struct Tuples {
     columns: Vec<FeatureId>,
-    /// Each column's own cells; none for a column that no split looks at.
+    /// Each column's own cells; `None` for a column that no split uses.
     parts: Vec<Option<Axis>>,
-    /// The cell of the tuples that lie in these cells of the parts, in the order of the columns.
+    /// The group's cell of the tuples that lie in these cells of the columns, in the order of the
+    /// columns.
     cells: BTreeMap<Vec<u32>, u32>,
     /// The first tuple of each cell.
     witnesses: Vec<Vec<f64>>,
 }
 
 impl Grid {
-    /// The inputs that one or more models with the same columns all accept, and those whose scores their domain asks for.
+    /// The inputs that one or more models with the same columns all accept, and that the models
+    /// whose scores their domain refers to accept as well.
     pub fn common_domain(ensembles: &[&Ensemble]) -> Result<Accepted, GridError> {
         let first = ensembles[0];
         let mut domain = *first.domain();
@@ -146,8 +155,8 @@ impl Grid {
         Ok(Accepted { values: domain, mixed })
     }
 
-    /// The common grid of one or more models with the same columns, over the inputs that all accept and that they are
-    /// looked at for.
+    /// The common grid of one or more models with the same columns, over the inputs that all of
+    /// them accept and that their claims cover.
     pub fn new(ensembles: &[&Ensemble]) -> Result<Self, GridError> {
         let accepted = Self::common_domain(ensembles)?;
         let domain = accepted.values;
@@ -159,7 +168,8 @@ impl Grid {
                 makers.entry(split.feature).or_default().add(ensemble, &domain, split);
             }
         }
-        // Columns of which some model's library refuses missing values, whether or not a split looks at them.
+        // Columns in which some model's library refuses missing values, whether or not a split uses
+        // them.
         let never_missing: BTreeSet<FeatureId> = ensembles
             .iter()
             .flat_map(|model| model.features().categories.iter())
@@ -228,7 +238,7 @@ impl Grid {
             .filter(|(_, categories)| joined(categories))
             .map(|(&feature, categories)| (feature, categories.clone()))
             .collect();
-        // Models that score read codes, and codes of joined labels are not theirs.
+        // Scoring models read codes, but the codes of joined labels are not theirs.
         let limited = |feature: &FeatureId| {
             !inputs.wheres().is_empty()
                 || inputs.group_of(*feature).is_some()
@@ -246,7 +256,7 @@ impl Grid {
         &self.accepted.values
     }
 
-    /// The same, and whether the models read different number types.
+    /// The same, with whether the models read different number types.
     pub fn accepted(&self) -> &Accepted {
         &self.accepted
     }
@@ -256,7 +266,7 @@ impl Grid {
         &self.axes
     }
 
-    /// The position of a feature's axis, `None` where no split uses it.
+    /// The position of a feature's axis; `None` if no split uses it.
     pub fn axis_of(&self, feature: FeatureId) -> Option<usize> {
         self.by_feature.get(&feature).copied()
     }
@@ -266,13 +276,14 @@ impl Grid {
         self.axes.iter().map(|axis| (axis.len() as f64).log10()).sum()
     }
 
-    /// The number of distinct boundaries that splits draw: thresholds, and categories told apart.
+    /// The number of distinct boundaries that splits make: thresholds, and distinctions of
+    /// categories.
     pub fn boundary_count(&self) -> usize {
         self.axes.iter().map(|axis| axis.len() - 1 - usize::from(axis.missing)).sum()
     }
 
-    /// A full input row in the given cells (one for each axis); unused features are zero, or a label where they
-    /// take nothing else.
+    /// A full input row in the given cells (one for each axis). Unused features are zero, or a
+    /// label if they accept nothing else.
     pub fn witness(&self, cells: &[CellId]) -> Vec<f64> {
         let mut row = vec![0.0; self.feature_count];
         for (feature, categories) in &self.labels_only {
@@ -287,17 +298,18 @@ impl Grid {
         row
     }
 
-    /// The inputs that the models are looked at for.
+    /// The inputs that claims about the models cover.
     pub fn inputs(&self) -> &Domain {
         &self.inputs
     }
 
-    /// Do the scores of other models that the domain asks for let these cells in? Always where it asks for none.
+    /// Do these cells satisfy the domain's conditions on scores of other models? True if it has
+    /// none.
     pub fn scores_hold(&self, cells: &[CellId]) -> bool {
         self.inputs.wheres().is_empty() || self.inputs.scores_hold(&self.witness(cells))
     }
 
-    /// The cells of an input row, or `None` where it is outside the domain.
+    /// The cells of an input row, or `None` if it is outside the domain.
     pub fn cells_of(&self, row: &[f64]) -> Option<Vec<CellId>> {
         let is_label = |(feature, categories): (&FeatureId, &Categories)| {
             let value = row[feature.index()];
@@ -321,12 +333,12 @@ impl Grid {
 }
 
 impl Axis {
-    /// The feature; the first of them where several go together.
+    /// The feature; the first one if the axis has several.
     pub fn feature(&self) -> FeatureId {
         self.feature
     }
 
-    /// All features of the axis; one, unless several go together.
+    /// All features of the axis; one, unless it is a group.
     pub fn columns(&self) -> &[FeatureId] {
         match &self.kind {
             Kind::Tuples(tuples) => &tuples.columns,
@@ -349,7 +361,7 @@ impl Axis {
         false
     }
 
-    /// Are the cells in the order of the values (but for the missing one)?
+    /// Are the cells (except the missing one) in the order of the values?
     pub fn is_numeric(&self) -> bool {
         matches!(self.kind, Kind::Numeric { .. })
     }
@@ -367,8 +379,9 @@ impl Axis {
         }
     }
 
-    /// The cell of a value of the inputs as the domain reads it; `None` for a missing value where none are accepted,
-    /// and for what the library does not take as a category. For a single column.
+    /// The cell of an input value as the domain reads it; `None` for a missing value if none are
+    /// accepted, and for a value that the library does not accept as a category. Only for a single
+    /// column.
     pub fn cell_of(&self, value: f64) -> Option<CellId> {
         if let Kind::Tuples(tuples) = &self.kind {
             return tuples.cell_of(&[value]);
@@ -387,7 +400,7 @@ impl Axis {
         }
     }
 
-    /// A value of the domain that lies in a cell, for each column.
+    /// Calls `each` with a value of the domain that lies in a cell, for each column.
     pub fn for_each_value(&self, cell: CellId, domain: &InputDomain, mut each: impl FnMut(FeatureId, f64)) {
         match &self.kind {
             Kind::Tuples(tuples) => {
@@ -398,8 +411,8 @@ impl Axis {
         }
     }
 
-    /// A value of the domain that lies in a cell; one that is short to write, where there is a choice. Where several
-    /// columns go together, that of the first.
+    /// A value of the domain that lies in a cell, short to write if there is a choice. For a group,
+    /// the value of its first column.
     pub fn witness(&self, cell: CellId, domain: &InputDomain) -> f64 {
         if self.missing_cell() == Some(cell) {
             return f64::NAN;
@@ -415,8 +428,8 @@ impl Axis {
         }
     }
 
-    /// A number that every split on this feature sends where it sends all values of the cell, which is not the
-    /// missing one; ascending along a numeric axis.
+    /// A number that every split on this feature sends to the same side as all values of the cell.
+    /// The cell must not be the missing one. Numbers ascend along a numeric axis.
     pub fn representative(&self, cell: CellId, feature: FeatureId, domain: &InputDomain) -> f64 {
         let index = cell.index();
         match &self.kind {
@@ -435,13 +448,14 @@ impl Axis {
     pub fn left_cells(&self, ensemble: &Ensemble, split: Split<'_>, domain: &InputDomain) -> CellSet {
         let read = |index: usize| {
             let value = self.representative(CellId::new(index), split.feature, domain);
-            // Of tuples a missing value may be a part.
+            // A tuple may contain a missing value.
             let read = if value.is_nan() { Some(value) } else { ensemble.domain().read(value) };
             read.expect("a cell's values are in every model's domain")
         };
         let numbers = self.len() - usize::from(self.missing);
         let missing = if self.missing && split.missing_left { numbers..numbers + 1 } else { 0..0 };
-        // A model reads larger values as values that are no smaller, so comparisons hold for a range of cells.
+        // Every model reads larger values as values that are not smaller, so a comparison holds for
+        // a range of cells.
         let first = |reached: &dyn Fn(f64) -> bool| partition_point(numbers, |index| !reached(read(index)));
         let ranges = match split.test {
             _ if !self.is_numeric() => None,
@@ -474,7 +488,8 @@ impl Axis {
 }
 
 impl Axis {
-    /// The axis of a column with these limits: cells without an allowed value are gone. `None` where none is left.
+    /// The axis of a column with these limits: cells without an allowed value are removed. `None`
+    /// if none is left.
     fn limited(self, column: &Column, domain: &InputDomain) -> Option<Self> {
         let Column { min, max, whole, f32_only, values, .. } = column;
         if values.is_none() && min.is_none() && max.is_none() && !whole && !f32_only {
@@ -491,7 +506,7 @@ impl Axis {
                         kept.push(high);
                     }
                 }
-                // A cell takes in those below it that are gone; the last one has no upper boundary.
+                // A cell includes the removed cells below it; the last one has no upper boundary.
                 kept.pop()?;
                 let bounds = kept.into_iter().flatten().collect();
                 Some(Self { kind: Kind::Numeric { bounds, witnesses: Some(witnesses) }, ..self })
@@ -509,7 +524,7 @@ impl Axis {
 }
 
 impl Tuples {
-    /// The classes of these tuples; `None` where the models accept none of them.
+    /// The classes of these tuples; `None` if the models accept none of them.
     fn new(
         columns: Vec<FeatureId>,
         parts: Vec<Option<Axis>>,
@@ -529,8 +544,8 @@ impl Tuples {
         (!tuples.witnesses.is_empty()).then_some(tuples)
     }
 
-    /// The cells of a tuple's values, as the domain reads them, in the columns that splits look at; `None` where a
-    /// library does not take one of them.
+    /// The cells of a tuple's values, as the domain reads them, in the columns that splits use;
+    /// `None` if a library does not accept one of them.
     fn key(&self, values: &[f64]) -> Option<Vec<u32>> {
         let used = self.parts.iter().zip(values).filter_map(|(part, &value)| Some((part.as_ref()?, value)));
         used.map(|(part, value)| part.cell_of(value).map(|cell| cell.0)).collect()
@@ -545,7 +560,7 @@ impl Tuples {
     }
 }
 
-/// What is left of a domain when another model reads the inputs too.
+/// Restricts a domain to the values that another model reads too.
 fn narrow(domain: &mut InputDomain, other: &InputDomain) {
     if other.number == NumberType::F32 {
         domain.number = NumberType::F32;
@@ -553,12 +568,13 @@ fn narrow(domain: &mut InputDomain, other: &InputDomain) {
     domain.missing &= other.missing;
     domain.infinities &= other.infinities;
     if domain.zero_window != other.zero_window {
-        // Then the window is one model's way of reading, not a property of the inputs.
+        // The window is then a property of one model's reading, not of the inputs.
         domain.zero_window = None;
     }
 }
 
-/// The inputs that models are looked at for: those of the one that has a domain, or that all of them have.
+/// The inputs that claims about all of the models cover: those of the one with a limited domain, or
+/// those that all of them have.
 fn common_inputs(ensembles: &[&Ensemble], mixed: bool) -> Result<Arc<Domain>, GridError> {
     let limited = ensembles.iter().find(|model| !model.inputs().is_everything());
     let Some(limited) = limited else { return Ok(ensembles[0].inputs.clone()) };
@@ -572,14 +588,15 @@ fn common_inputs(ensembles: &[&Ensemble], mixed: bool) -> Result<Arc<Domain>, Gr
     if !ensembles.iter().all(fits) {
         return Err(DomainError::TwoDomains.into());
     }
-    // Models that read other number types have the values of the smaller one in common.
+    // Models that read different number types have the values of the smaller type in common.
     if mixed {
         return limited.inputs().of_f32().map(Arc::new).ok_or(DomainError::NoCommonValue.into());
     }
     Ok(limited.inputs.clone())
 }
 
-/// The first position in `0..count` for which `before` is false; it is true for all positions before one.
+/// The first position in `0..count` for which `before` is false; it is true for all positions
+/// before one.
 fn partition_point(count: usize, before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {

@@ -1,9 +1,9 @@
-//! Labels of categories: what people write in a table where the model holds codes.
+//! Labels of categories: the values that users write in a table for the codes in a model.
 
 use std::fmt;
 
-/// The label of one category. Labels of different types are different labels: the text `1` is not the number
-/// 1, and neither is the truth value.
+/// The label of one category. Labels of different types are different labels: the text `1` is not
+/// the number 1, and neither is the truth value.
 #[derive(Clone, Debug)]
 pub enum Label {
     /// Text.
@@ -14,10 +14,10 @@ pub enum Label {
     Float(f64),
     /// A truth value.
     Boolean(bool),
-    /// Any text with this hash: CatBoost's files hold no more of a category than the hash of its text.
+    /// Any text with this hash: CatBoost's files hold only the hash of a category's text.
     Hash(u32),
-    /// Something that the reader cannot give back as the library sees it: bytes that are no text, a value
-    /// that is no label. It is equal to itself and never matched with anything else.
+    /// A label that the reader cannot reproduce as the library sees it: bytes that are not text, or
+    /// a value that is not a label. It equals itself and is never matched with anything else.
     Unreadable(String),
 }
 
@@ -29,7 +29,7 @@ impl Label {
 }
 
 impl PartialEq for Label {
-    /// Bit by bit, so that a list is always equal to itself.
+    /// Compares bit by bit, so that a list always equals itself.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Text(a), Self::Text(b)) | (Self::Unreadable(a), Self::Unreadable(b)) => a == b,
@@ -63,6 +63,7 @@ impl fmt::Display for Label {
 pub struct UnplacedLabels {
     /// The lists in the order of the file: one for each column of labels in the library's table.
     pub lists: Vec<Vec<Label>>,
-    /// The model's columns were put in another order since, so the order of the lists says nothing any more.
+    /// Were the model's columns reordered since? Then the order of the lists has no meaning any
+    /// more.
     pub moved: bool,
 }

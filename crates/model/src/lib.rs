@@ -1,12 +1,13 @@
-//! What a tree ensemble is and what it predicts, exactly.
+//! Defines tree ensembles and their predictions, exactly.
 //!
-//! An [`Ensemble`] is a trained classifier, regressor or ranker as its own library executes it: which inputs it
-//! accepts, how it compares, in which float type and order it adds, and how scores become a class, if they do. [`Predictor`] gives
-//! the library's own bits; [`Exact`] the same sums without rounding; [`Rounding`] bounds the distance
-//! between the two. [`Grid`] cuts the input space into finitely many cells on which nothing changes.
+//! An [`Ensemble`] is a trained classifier, regressor or ranker as its own library executes it:
+//! which inputs it accepts, how it compares, in which float type and order it adds, and how scores
+//! become a class, if they do. [`Predictor`] gives exactly the library's bits; [`Exact`] the same
+//! sums without rounding; [`Rounding`] bounds the distance between the two. [`Grid`] cuts the input
+//! space into finitely many cells on which the output is constant.
 //!
-//! Ensembles are made only by [`EnsembleBuilder`], which checks every index and number, so no other code
-//! has to.
+//! Ensembles are made only by [`EnsembleBuilder`], which checks every index and number, so that no
+//! other code has to.
 
 mod accepted;
 mod band;

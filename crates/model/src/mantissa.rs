@@ -1,8 +1,8 @@
-//! Integers of any size that are quick while they are small: the mantissas of exact numbers.
+//! Integers of any size that are fast while they are small: the mantissas of exact numbers.
 //!
-//! Products of two floats have 106 bits, and sums of many of them of like size a few more, so nearly every
-//! mantissa fits in an i128; the others are big integers. An integer has one form: big only where an i128
-//! cannot hold it.
+//! A product of two floats has 106 bits, and sums of many products of similar size a few more, so
+//! nearly every mantissa fits in an i128; the others are big integers. Each integer has only one
+//! form: it is big only if an i128 cannot hold it.
 
 use std::ops::{Add, Mul, Neg};
 
@@ -30,7 +30,7 @@ impl Mantissa {
         }
     }
 
-    /// Without leading zeros and sign.
+    /// The number of bits, without leading zeros and sign.
     pub(crate) fn bits(&self) -> u64 {
         match self {
             Small(value) => u64::from(128 - value.unsigned_abs().leading_zeros()),
@@ -38,7 +38,7 @@ impl Mantissa {
         }
     }
 
-    /// The odd integer and the power of two that make this one up; `None` for zero.
+    /// Factors the integer into an odd integer and a power of two; `None` for zero.
     pub(crate) fn odd(self) -> Option<(Self, u64)> {
         match self {
             Small(0) => None,
@@ -53,7 +53,7 @@ impl Mantissa {
         }
     }
 
-    /// Times a power of two.
+    /// The integer times a power of two.
     pub(crate) fn shifted(&self, by: u64) -> Self {
         match self {
             Small(0) => Small(0),
@@ -63,7 +63,7 @@ impl Mantissa {
         }
     }
 
-    /// The magnitude over `2^by`, rounded down, where that fits.
+    /// The magnitude divided by `2^by`, rounded down, if that fits.
     pub(crate) fn magnitude_over(&self, by: u64) -> Option<u64> {
         match self {
             Small(_) if by >= 128 => Some(0),
@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    /// Integers around every power of two up to 2^300, those at the end of an i128 among them.
+    /// Integers around every power of two up to 2^300, including the ends of the i128 range.
     fn integers() -> impl Strategy<Value = BigInt> {
         (0..300u32, -3..=3i64, any::<bool>(), any::<u64>()).prop_map(|(power, near, negative, noise)| {
             let value = (BigInt::from(1) << power) + near + (BigInt::from(noise) << (power / 2));

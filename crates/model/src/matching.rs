@@ -1,32 +1,35 @@
-//! Two models over one table of labels: which code of one stands for which code of the other.
+//! Matches the category codes of two models over one table of labels.
 //!
-//! People send labels; the library turns each into a code by the list in its own file. So a code is compared
-//! with the code that the *same label* has in the other model, not with the same number. What each library does
-//! with a label (lightgbm 4.7, xgboost 3.2 and scikit-learn 1.9, looked at with live models; the Python tests
-//! repeat it):
+//! Users send labels; the library turns each into a code by the list in its own file. A code
+//! therefore has to be compared with the code that the *same label* has in the other model, not
+//! with the same number. The libraries treat labels as follows (lightgbm 4.7, xgboost 3.2 and
+//! scikit-learn 1.9, observed on live models; the Python tests repeat the observations):
 //!
-//! - LightGBM hands the table's categories to pandas, which looks them up in the list of the file. Text is equal to
-//!   text only. Numbers are equal by value (1 is 1.0). A label that is not in the list becomes a missing value. What
-//!   becomes of truth values where the list has numbers, and of numbers where it has truth values, depends on the
-//!   table's other labels (`[0, 1] == [False, True]` in Python, and otherwise nothing is equal), so such inputs
-//!   are no part of any claim.
-//! - XGBoost (files with stored categories, 3.1 on) takes text for text and whole numbers for whole numbers. It is
-//!   meant to refuse a label that is not in the list; 3.2.0 does so only for labels that sort behind all known
-//!   ones, and takes any other for the next known one. Such inputs are therefore no part of any claim.
-//! - HistGradientBoosting's encoder takes text for text (numbers are an error there) and numbers for numbers by
-//!   value. A label that is not in the list becomes a missing value.
-//! - CatBoost hashes the text of what it is sent and knows a hash or does not. A hash that it does not know goes where
-//!   every test for equality fails, which is where its readers here send missing values, too. Hashes are matched with
-//!   hashes; what text another library's label would be is not told by its file.
+//! - LightGBM passes the table's categories to pandas, which looks them up in the list of the file.
+//!   Text equals text only. Numbers are equal by value (1 is 1.0). A label that is not in the list
+//!   becomes a missing value. How truth values are matched with a list of numbers, and numbers with
+//!   a list of truth values, depends on the table's other labels (`[0, 1] == [False, True]` in
+//!   Python, and otherwise nothing is equal), so no claim covers such inputs.
+//! - XGBoost (files with stored categories, version 3.1 and later) matches text with text and whole
+//!   numbers with whole numbers. It is meant to refuse a label that is not in the list; 3.2.0 does
+//!   so only for labels that sort after all known ones, and takes any other for the next known one.
+//!   No claim covers such inputs.
+//! - HistGradientBoosting's encoder matches text with text (numbers are an error there) and numbers
+//!   with numbers by value. A label that is not in the list becomes a missing value.
+//! - CatBoost hashes the text that it is sent and looks the hash up. An unknown hash fails every
+//!   test for equality; the readers here send missing values the same way. Hashes are matched with
+//!   hashes, because a file does not tell which text another library's label would be.
 //!
-//! Where the two lists are the same and the two libraries too, nothing is done: codes already stand for the same
-//! labels, and the claim is about every number, as for models without labels. Otherwise the column is *joined*:
-//! both models are rewritten to one list of labels, each with a side in every split, and the inputs of the column
-//! are exactly these labels, one value for every label that neither model knows (where both libraries take such),
-//! and missing values. Labels that only one library accepts are left out.
+//! If the two lists are the same and the two libraries too, nothing is done: codes already stand
+//! for the same labels, and the claim covers every number, as for models without labels. Otherwise
+//! the column is *joined*: both models are rewritten to one list of labels, each with a side in
+//! every split, and the inputs of the column are exactly these labels, one value for every label
+//! that neither model knows (if both libraries accept such labels), and missing values. Labels that
+//! only one library accepts are left out.
 //!
-//! Where only one of the models has labels, codes are all there is to compare; [`LabelMatch::by_code`] tells, so
-//! that every output can say so. What cannot be matched at all is refused ([`LabelError`]).
+//! If only one of the models has labels, only codes can be compared; [`LabelMatch::by_code`] lists
+//! these columns, so that every output can say so. Models that cannot be matched at all are refused
+//! ([`LabelError`]).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,7 +87,7 @@ impl<'a> LabelMatch<'a> {
             unplaced_by_code: false,
         };
         if first.features().len() != second.features().len() {
-            // Not comparable at all, which is for others to say.
+            // The models cannot be compared at all; other code reports that.
             return Ok(found);
         }
         let models = [first, second];
@@ -122,12 +125,12 @@ impl<'a> LabelMatch<'a> {
         Ok(found)
     }
 
-    /// The two models as they are to be compared: over the same codes.
+    /// The two models as they are compared: over the same codes.
     pub fn models(&self) -> [&Ensemble; 2] {
         [&self.models[0], &self.models[1]]
     }
 
-    /// The same, to keep.
+    /// The same, owned.
     pub fn into_models(self) -> [Cow<'a, Ensemble>; 2] {
         self.models
     }
@@ -137,19 +140,20 @@ impl<'a> LabelMatch<'a> {
         self.by_label.iter().copied()
     }
 
-    /// The columns that only one of the models has labels for, and that some split looks at: they are compared
-    /// by code.
+    /// The columns for which only one of the models has labels, and that some split uses: they are
+    /// compared by code.
     pub fn by_code(&self) -> impl Iterator<Item = FeatureId> + '_ {
         self.by_code.iter().copied()
     }
 
-    /// One of the models has labels whose columns its file does not name, the other has no labels: columns are
-    /// compared by code.
+    /// Does one model have labels whose columns its file does not name, and the other no labels?
+    /// Then columns are compared by code.
     pub fn unplaced_by_code(&self) -> bool {
         self.unplaced_by_code
     }
 
-    /// The columns whose lists differ (or whose libraries do): they take the labels of both lists and nothing else.
+    /// The columns whose lists or libraries differ: they accept the labels of both lists and
+    /// nothing else.
     pub fn joined(&self) -> impl Iterator<Item = FeatureId> + '_ {
         self.joined.keys().copied()
     }
@@ -162,7 +166,7 @@ impl<'a> LabelMatch<'a> {
         }
     }
 
-    /// The label that a value of a compared row stands for; `None` where it stands for none.
+    /// The label that a value of a compared row stands for; `None` if it stands for none.
     pub fn label(&self, feature: FeatureId, value: f64) -> Option<Cow<'_, Label>> {
         let categories = self.models().map(|model| model.features().categories(feature));
         if let Some(labels) = self.joined.get(&feature) {
@@ -176,7 +180,7 @@ impl<'a> LabelMatch<'a> {
 }
 
 impl Categories {
-    /// Is what people send a label rather than a code? In a list of numbers the numbers are the labels.
+    /// Do users send a label rather than a code? In a list of numbers the numbers are the labels.
     fn has_labels(&self) -> bool {
         self.labels.is_some() || matches!(self.rule, CategoryRule::Listed(_))
     }
@@ -200,13 +204,13 @@ fn looks_at(model: &Ensemble, feature: FeatureId) -> bool {
     model.trees().iter().flat_map(|tree| tree.splits()).any(|split| split.feature == feature)
 }
 
-/// What is known of lists that belong to unknown columns.
+/// How lists whose columns are unknown can be matched.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unplaced {
     /// There are none.
     None,
-    /// Both models have the same lists in the same order, so they turn a table into the same codes, whichever
-    /// columns the lists belong to.
+    /// Both models have the same lists in the same order, so they turn a table into the same codes,
+    /// to whichever columns the lists belong.
     Same,
     /// The other model has no labels at all.
     OneSided,
@@ -229,7 +233,7 @@ fn unplaced(models: [&Ensemble; 2]) -> Result<Unplaced, LabelError> {
     if all.iter().any(|(lists, _)| lists.is_empty()) {
         return Ok(Unplaced::OneSided);
     }
-    // The lists of another library are not laid out over a table's columns in this way.
+    // Other libraries do not assign lists to a table's columns in this way.
     let pandas = models.iter().all(|model| {
         let features = model.features();
         features.categories.values().all(|known| known.rule == CategoryRule::Truncate)
@@ -237,7 +241,7 @@ fn unplaced(models: [&Ensemble; 2]) -> Result<Unplaced, LabelError> {
     if pandas && all[0] == all[1] && !all[0].1 { Ok(Unplaced::Same) } else { Err(LabelError::Unplaced) }
 }
 
-/// A label as it is sent: numbers that are equal are one.
+/// A label as it is sent; equal numbers are the same label.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Sent {
     Text(String),
@@ -262,7 +266,7 @@ impl Sent {
     }
 }
 
-/// Whole numbers up to this size are f64 numbers of their own. Beyond, pandas may round before it compares.
+/// Whole numbers up to this size are exact in f64. Beyond it, pandas may round before it compares.
 const EXACT: i64 = 1 << 53;
 
 fn sent(label: &Label) -> Option<Sent> {
@@ -280,16 +284,16 @@ fn sent(label: &Label) -> Option<Sent> {
     }
 }
 
-/// What a library makes of a label.
+/// The result of looking a label up in a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Taken {
     Code(u32),
-    /// It goes where missing values go.
+    /// It takes the path of missing values.
     Unknown,
     Refused,
 }
 
-/// One model's list, as its library looks labels up.
+/// One model's list, with its library's way of looking labels up.
 struct Encoder<'a> {
     rule: &'a CategoryRule,
     codes: BTreeMap<Sent, u32>,
@@ -338,7 +342,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Does the library take labels that it does not know?
+    /// Does the library accept labels that it does not know?
     fn takes_unknown(&self) -> bool {
         matches!(self.rule, CategoryRule::Truncate | CategoryRule::Listed(_) | CategoryRule::Hashed)
     }
@@ -348,7 +352,7 @@ impl<'a> Encoder<'a> {
 struct Join {
     categories: Categories,
     labels: Vec<Label>,
-    /// What each of the models makes of each label.
+    /// The result of looking each label up in each of the models.
     taken: Vec<[Taken; 2]>,
 }
 
@@ -366,7 +370,8 @@ impl Join {
             if pair.contains(&Taken::Refused) || !known || !seen.insert(pair) {
                 continue;
             }
-            // The number that the first model's own array holds for this label, or one that it does not know.
+            // The number that the first model's own rows hold for this label, or a number that it
+            // does not know.
             let value = match (pair[0], own[0].labels.is_some()) {
                 (Taken::Code(code), _) => own[0].value(code).filter(|value| !values.contains(value)),
                 (_, false) => sent.number(),
@@ -420,7 +425,7 @@ impl Join {
     }
 }
 
-/// A number from which on the model knows no code in this column.
+/// A number from which the model has no codes in this column.
 fn first_free(model: &Ensemble, categories: &Categories, feature: FeatureId) -> f64 {
     let labels = categories.labels.as_ref().map_or(0, Vec::len);
     let splits = model.trees().iter().flat_map(|tree| tree.splits()).filter(|s| s.feature == feature);
@@ -432,7 +437,7 @@ fn first_free(model: &Ensemble, categories: &Categories, feature: FeatureId) -> 
     past.max(labels as f64)
 }
 
-/// The model with joined columns over their common labels.
+/// The model with its joined columns rewritten to their common labels.
 fn rewritten(model: &Ensemble, joins: &BTreeMap<FeatureId, Join>, side: usize) -> Ensemble {
     let new_set = |split: Split<'_>| joins.get(&split.feature).map(|join| join.left(model, split, side));
     let trees = model.trees.iter().map(|tree| tree.with_sets(new_set)).collect();

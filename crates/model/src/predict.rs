@@ -1,10 +1,10 @@
-//! Batch prediction with the library's own bits.
+//! Batch prediction with exactly the library's bits.
 //!
-//! Trees are laid out anew for speed: 16 bytes a node, siblings side by side, every comparison turned
-//! into `<=` on f64 (which holds every f32), every weight already multiplied into its leaf with the
-//! library's rounding. Several rows go down a tree side by side, a step each in turn, so that the next node
-//! of one is on its way from memory while the others compare; a row that has reached its leaf steps in
-//! place. The order of additions and the type of the sums are untouched.
+//! Trees are laid out anew for speed: 16 bytes a node, siblings side by side, every comparison
+//! turned into `<=` on f64 (which holds every f32), every weight already multiplied into its leaf
+//! with the library's rounding. Several rows descend a tree in turn, one step each, so that the
+//! next node of one row is loaded from memory while the others compare; a row that has reached its
+//! leaf stays there. The order of additions and the type of the sums are unchanged.
 
 use std::collections::VecDeque;
 
@@ -27,29 +27,31 @@ pub enum PredictError {
     Refused { row: usize, feature: FeatureId, value: f64 },
 }
 
-/// A model made ready for prediction.
+/// A model prepared for prediction.
 #[derive(Debug)]
 pub struct Predictor<'a> {
     ensemble: &'a Ensemble,
     nodes: Vec<Flat>,
-    /// Where the values of each node begin, if it is a leaf.
+    /// For each node that is a leaf, where its values begin.
     leaves: Vec<u32>,
     roots: Vec<Root>,
-    /// What each leaf adds, weight included, rounded.
+    /// The numbers that each leaf adds: weight included, rounded.
     values: Vec<f64>,
     /// Tests that are not a plain comparison.
     specials: Vec<Split<'a>>,
 }
 
-/// Rows that go down a tree side by side: the values of one feature in all of them stand together.
+/// The number of rows that descend a tree together; the values of one feature in all of them are
+/// adjacent.
 const LANES: usize = 8;
 type Lanes = [f64; LANES];
 
-/// Rows that go through all trees together, so that a tree is loaded once for all of them.
+/// The number of rows that go through all trees together, so that a tree is loaded once for all of
+/// them.
 const BLOCK: usize = 8 * LANES;
 
 impl<'a> Predictor<'a> {
-    /// Lays the model out.
+    /// Lays the trees out.
     pub fn new(ensemble: &'a Ensemble) -> Self {
         let mut predictor = Self {
             ensemble,
@@ -65,16 +67,16 @@ impl<'a> Predictor<'a> {
         predictor
     }
 
-    /// The raw scores of row-major `rows`: for each row one number for each sum, as the library's raw
-    /// scores (f32 sums widened).
+    /// The raw scores of row-major `rows`: for each row one number for each sum, equal to the
+    /// library's raw scores (f32 sums widened).
     pub fn raw_scores(&self, rows: &[f64]) -> Result<Vec<f64>, PredictError> {
         let mut scores = Vec::new();
         self.for_each(rows, |raw, _| scores.extend_from_slice(raw))?;
         Ok(scores)
     }
 
-    /// The scores that are decided on or predicted from: the raw scores, averaged where the library does so, whether or
-    /// not its raw scores show that.
+    /// The scores that the library decides on or predicts from: the raw scores, averaged if the
+    /// library averages, even if its raw scores are not averaged.
     pub fn decided_scores(&self, rows: &[f64]) -> Result<Vec<f64>, PredictError> {
         let mut scores = Vec::new();
         self.for_each_decided(rows, |_, decided| scores.extend_from_slice(decided))?;
@@ -88,8 +90,9 @@ impl<'a> Predictor<'a> {
         Ok(classes)
     }
 
-    /// What a regressor's `predict` gives for row-major `rows`: for each row one number for each sum. `None` where
-    /// the model is a classifier, and where the last bits are not fixed ([`Value::NotFixed`]).
+    /// The numbers that a regressor's `predict` returns for row-major `rows`: for each row one
+    /// number for each sum. `None` if the model is a classifier, and if the last bits are not fixed
+    /// ([`Value::NotFixed`]).
     pub fn values(&self, rows: &[f64]) -> Result<Option<Vec<f64>>, PredictError> {
         let value = match *self.ensemble.decision() {
             Decision::Scores(value) if !matches!(value, Value::NotFixed(_)) => value,
@@ -99,7 +102,8 @@ impl<'a> Predictor<'a> {
         let mut values = Vec::new();
         self.for_each_decided(rows, |_, decided| {
             values.extend(decided.iter().map(|&score| match value {
-                // The library multiplies by a sign that is zero for zero, which loses that of a negative zero.
+                // The library multiplies by a sign that is zero for zero, which turns a negative
+                // zero into zero.
                 Value::SignedSquare if score == 0.0 => 0.0,
                 Value::SignedSquare => number.round(score.abs() * score),
                 Value::ScoreAsF32 => NumberType::F32.round(score),
@@ -116,7 +120,8 @@ impl<'a> Predictor<'a> {
         self.for_each_decided(rows, |raw, decided| visit(raw, decision.class(decided)))
     }
 
-    /// Calls `visit` with the raw scores of each row and those that are decided on, which are after averaging.
+    /// Calls `visit` with the raw scores of each row, and with those after averaging, on which the
+    /// library decides.
     fn for_each_decided(
         &self,
         rows: &[f64],
@@ -161,7 +166,7 @@ impl<'a> Predictor<'a> {
         Ok(())
     }
 
-    /// The sums of as many rows as there are scores for; lanes beyond them hold whatever was there.
+    /// The sums of as many rows as there are scores for; further lanes hold arbitrary values.
     fn add_up<T: Number>(&self, rows: &[Lanes], scores: &mut [f64]) {
         let width = self.ensemble.features().len();
         let groups = self.ensemble.group_count();
@@ -196,7 +201,7 @@ impl<'a> Predictor<'a> {
             // f64 holds the product of two f32, so this rounds once.
             sums.iter_mut().for_each(|sum| *sum = T::from_f64(sum.to_f64() * scale));
             if intercepts.iter().all(|&intercept| intercept == 0.0) {
-                // Nothing is added then, and a product may be minus zero.
+                // Nothing is added then, and a product may be negative zero.
                 scores.iter_mut().zip(sums).for_each(|(score, sum)| *score = sum.to_f64());
                 return;
             }
@@ -301,7 +306,7 @@ fn id(index: usize) -> u32 {
     u32::try_from(index).expect("an ensemble has fewer than 2^32 nodes and values")
 }
 
-/// The threshold of the same test written with `<=`, where there is one.
+/// The threshold of the same test written with `<=`, if there is one.
 fn as_less_or_equal(test: Test<'_>) -> Option<f64> {
     match test {
         Test::LessOrEqual { threshold } => Some(threshold),
@@ -316,23 +321,23 @@ struct Root {
     first: u32,
     /// Steps to the deepest leaf.
     depth: u32,
-    /// Every split is a comparison.
+    /// Is every split a comparison?
     plain: bool,
     output: Output,
 }
 
-/// Right iff value > threshold, or value is missing and missing values go right.
+/// A node: right iff value > threshold, or the value is missing and missing values go right.
 #[derive(Clone, Copy, Debug)]
 struct Flat {
     threshold: f64,
-    /// Flags in the top bits; below them the feature, or the position of a special test.
+    /// Flags in the top bits; below them the feature, or the index of a special test.
     word: u32,
-    /// The left child, with the right one behind it; a leaf's is the leaf itself.
+    /// The left child, with the right child next to it; for a leaf the leaf itself.
     next: u32,
 }
 
 impl Flat {
-    /// Nothing goes right of a leaf, so a step stays on it.
+    /// Nothing goes right at a leaf, so a further step stays on it.
     const LEAF: Self = Self { threshold: f64::INFINITY, word: 0, next: 0 };
 }
 

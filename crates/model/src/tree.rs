@@ -2,37 +2,38 @@
 
 use crate::ids::{FeatureId, GroupId, LeafId, NodeId};
 
-/// The question a split asks of its feature's value.
+/// The comparison that a split makes with its feature's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Test<'a> {
     /// Left iff value < threshold.
     Less {
-        /// What the value is compared with.
+        /// The number that the value is compared with.
         threshold: f64,
     },
     /// Left iff value <= threshold.
     LessOrEqual {
-        /// What the value is compared with.
+        /// The number that the value is compared with.
         threshold: f64,
     },
-    /// As `LessOrEqual`, but zero (as the input domain reads it) goes to a side of its own: LightGBM's
-    /// `zero_as_missing`.
+    /// As `LessOrEqual`, but zero (as the input domain reads it) goes to a side of its own:
+    /// LightGBM's `zero_as_missing`.
     LessOrEqualButZero {
-        /// What every other value is compared with.
+        /// The number that every other value is compared with.
         threshold: f64,
-        /// Where zero goes.
+        /// Does zero go left?
         zero_left: bool,
     },
     /// Left iff value == this value (ONNX `BRANCH_EQ`).
     Equal {
-        /// What the value is compared with.
+        /// The number that the value is compared with.
         value: f64,
     },
-    /// Left iff being a member of the set equals `members_left`. What is no category is no member.
+    /// Left iff being a member of the set equals `members_left`. A value that is not a category is
+    /// not a member.
     Member {
         /// Category codes, ascending.
         set: &'a [u32],
-        /// The members go left and all others right, or the other way round.
+        /// Do the members go left and all others right, or the other way round?
         members_left: bool,
     },
 }
@@ -42,9 +43,9 @@ pub enum Test<'a> {
 pub struct Split<'a> {
     /// The column.
     pub feature: FeatureId,
-    /// The question.
+    /// The comparison.
     pub test: Test<'a>,
-    /// A missing value goes left.
+    /// Does a missing value go left?
     pub missing_left: bool,
 }
 
@@ -55,9 +56,9 @@ pub enum Node<'a> {
     Split {
         /// Its test.
         split: Split<'a>,
-        /// Where the test sends a value that passes.
+        /// The child for values that pass the test.
         left: NodeId,
-        /// Where it sends the others.
+        /// The child for the others.
         right: NodeId,
     },
     /// A leaf.
@@ -66,7 +67,7 @@ pub enum Node<'a> {
     Unused,
 }
 
-/// What a tree's leaves hold.
+/// What the leaves of a tree hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Output {
     /// One number, added to one sum.
@@ -98,7 +99,8 @@ impl Tree {
         self.values.len() / self.width as usize
     }
 
-    /// Is it a single leaf of zeros? Formats that hold one tree of each class in every round fill rounds up with such.
+    /// Is it a single leaf of zeros? Formats with one tree of each class in every round fill rounds
+    /// up with such trees.
     pub fn is_empty(&self) -> bool {
         matches!(self.node(NodeId(0)), Node::Leaf(_)) && self.values.iter().all(|&value| value == 0.0)
     }
@@ -108,8 +110,8 @@ impl Tree {
         self.output
     }
 
-    /// The factor on every leaf value: AdaBoost's and dart's tree weights, gradient boosting's learning
-    /// rate, 1 elsewhere. The library rounds the product before it adds.
+    /// The factor on every leaf value: the tree weights of AdaBoost and dart, the learning rate of
+    /// gradient boosting, otherwise 1. The library rounds the product before it adds.
     pub fn weight(&self) -> f64 {
         self.weight
     }
@@ -177,7 +179,8 @@ impl Tree {
         tree
     }
 
-    /// The same tree with another threshold in every comparison; `None` where some split is given none.
+    /// The same tree with another threshold in every comparison; `None` if `new` gives none for
+    /// some split.
     pub(crate) fn with_thresholds(&self, new: impl Fn(Test<'_>) -> Option<f64>) -> Option<Self> {
         let mut tree = self.clone();
         for (index, packed) in self.nodes.iter().enumerate() {
@@ -188,8 +191,8 @@ impl Tree {
         Some(tree)
     }
 
-    /// The same tree with other splits: where `left` gives a set of codes for a split, these go left and others
-    /// right.
+    /// The same tree with other splits: if `left` returns a set of codes for a split, these go left
+    /// and all others right.
     pub(crate) fn with_sets(&self, left: impl Fn(Split<'_>) -> Option<Vec<u32>>) -> Self {
         let mut tree = self.clone();
         tree.sets.clear();
@@ -237,14 +240,14 @@ impl Tree {
     }
 }
 
-/// A tree under construction: nodes are pushed in the order of their ids. Nothing is checked here; the
-/// ensemble's builder checks the finished tree.
+/// A tree under construction: nodes are pushed in the order of their ids. Nothing is checked here;
+/// the ensemble's builder checks the finished tree.
 #[derive(Clone, Debug, Default)]
 pub struct TreeBuilder {
     nodes: Vec<Packed>,
     values: Vec<f64>,
     sets: Vec<Box<[u32]>>,
-    /// The values of the first leaf; every leaf must have as many.
+    /// The number of values of the first leaf; every leaf must have as many.
     width: Option<usize>,
     uneven_leaf: Option<NodeId>,
 }
@@ -255,7 +258,7 @@ impl TreeBuilder {
         Self::default()
     }
 
-    /// An empty tree with room for so many nodes.
+    /// An empty tree with room for this many nodes.
     pub fn with_capacity(nodes: usize) -> Self {
         Self {
             nodes: Vec::with_capacity(nodes),
@@ -295,7 +298,7 @@ impl TreeBuilder {
         self.push(Packed { payload: 0, feature: 0, left: index as u32, right: 0, kind: Kind::Leaf, flags: 0 })
     }
 
-    /// Makes zeros of the minus zeros in leaves.
+    /// Turns negative zeros in leaves into zeros.
     pub fn add_zero_to_leaves(&mut self) {
         self.values.iter_mut().for_each(|value| *value += 0.0);
     }
@@ -331,10 +334,10 @@ impl TreeBuilder {
 }
 
 const MISSING_LEFT: u8 = 1;
-/// `zero_left` or `members_left`, by the kind.
+/// `zero_left` or `members_left`, depending on the kind.
 const SIDE: u8 = 2;
 
-/// 24 bytes: files of 100 MB hold millions of nodes.
+/// A node takes 24 bytes, because files of 100 MB hold millions of nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Packed {
     /// A threshold's bits, or the position of a category set.

@@ -1,13 +1,16 @@
 //! Measures the oracle on model files; `make bench-oracle` calls it.
 //!
-//! `measure proof ORIGINAL OTHER` proves that two models decide alike (exact arithmetic, all pairs of
-//! classes, one thread), with all layers and by the search over boxes alone.
-//! `measure wall MODEL THREADS SECONDS` splits the space by the sign of a binary model's score with the
-//! search over boxes alone: rows `score >= 1e-9` and `-score >= 1e-9`, which no input satisfies.
-//! `measure compare ORIGINAL OTHER BAND SECONDS` asks whether two models decide alike above a band (0: in exact
-//! arithmetic), once, on one thread. With the word `splits` behind them, `wall` and `compare` split small boxes to
-//! the end instead of joining two halves.
-//! All print one line of JSON. Times hold all work after the files are read.
+//! - `measure proof ORIGINAL OTHER` proves that two models decide alike (exact arithmetic, all
+//!   pairs of classes, one thread), first with all layers and then by the search over boxes alone.
+//! - `measure wall MODEL THREADS SECONDS` splits the space by the sign of a binary model's score,
+//!   with the search over boxes alone: rows `score >= 1e-9` and `-score >= 1e-9`, which no input
+//!   satisfies.
+//! - `measure compare ORIGINAL OTHER BAND SECONDS` asks whether two models decide alike above a
+//!   band (0: in exact arithmetic), once, on one thread.
+//!
+//! With `splits` as the last argument, `wall` and `compare` split small boxes down to cells instead
+//! of joining two halves. Each command prints one line of JSON. Times include all work after the
+//! files are read.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,10 +22,10 @@ use secateur_oracle::{Band, Comparison, Layout, Options, Row, SearchBudget, Syst
 
 /// A proof is repeated until this much time is spent; the fastest run counts.
 const REPEAT_SECONDS: f64 = 1.0;
-/// Shorter runs are timed by the clock on the wall: the system counts processor time in ticks, and the
+/// Shorter runs are timed in elapsed time: the system counts processor time in ticks, and the
 /// fastest of many short runs is one that nothing interrupted.
 const SHORT_SECONDS: f64 = 0.05;
-/// A search over boxes alone ends here.
+/// The most seconds of a search over boxes alone.
 const BOXES_SECONDS: f64 = 20.0;
 
 fn main() -> ExitCode {
@@ -130,13 +133,13 @@ fn compare(
     ))
 }
 
-/// How many cells the search is over.
+/// The decimal logarithm of the number of cells that the search covers.
 fn log10_cells(layout: &Layout) -> f64 {
     layout.axis_sizes().iter().map(|&size| f64::from(size).log10()).sum()
 }
 
-/// The processor time of this thread, where the system tells it: on a machine with other work, the
-/// clock on the wall says little.
+/// The processor time of this thread, if the system reports it: on a machine with other work,
+/// elapsed time says little.
 fn cpu_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)

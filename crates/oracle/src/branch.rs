@@ -1,14 +1,15 @@
 //! Depth-first branch and bound over boxes of cells.
 //!
-//! A box is a range of cells on each axis. It is closed when the upper bound of some lens falls below its
-//! bound; narrowed when one row shows that a solution can lie only in part of an axis; else split in two
-//! where the two sides are likely to need the fewest boxes (strong branching over all splits; one row often
-//! closes the left side and another the right one, so looking at a single row is not enough).
-//! When at most two axes are still open, the cells are looked at one by one; before that, a box in which little
-//! remains is closed at once (`small_box.rs`). Whether that is tried depends on the box and the way to it alone.
+//! A box is a range of cells on each axis. It is closed if the upper bound of some lens falls below
+//! that lens's bound. It is narrowed if one row shows that a solution can lie only in part of an
+//! axis. Otherwise it is split in two, where the two sides are likely to need the fewest boxes
+//! (strong branching over all splits; several rows are weighed, because often one row closes the
+//! left side and another row the right one). If at most two axes are still open, the cells are
+//! checked one by one. Before that, a box in which little remains is closed at once
+//! (`small_box.rs`). Whether that is tried depends only on the box and its path.
 //!
-//! Boxes are visited in the order of their paths, also by several threads: of all solutions the one first
-//! in that order is the answer, so it does not depend on the number of threads.
+//! Boxes are visited in the order of their paths, also by several threads: of all solutions the
+//! first one in that order is the answer, so the answer does not depend on the number of threads.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -33,7 +34,7 @@ mod look;
 pub(crate) enum Searched {
     /// These cells satisfy the system; there may be more.
     Found(Vec<Vec<CellId>>),
-    /// No cell does.
+    /// No cell satisfies the system.
     Nothing,
     /// The budget ended first.
     Stopped(StopReason),
@@ -41,45 +42,46 @@ pub(crate) enum Searched {
 
 /// Boxes that one thread visits alone before others may help.
 pub(crate) const ALONE: u64 = 2_000;
-/// Boxes that a thread keeps for their memory.
+/// Finished boxes that a thread keeps, to use their memory again.
 const SPARE: usize = 256;
-/// Boxes between two looks at the clock and at other threads; over many leaves it is one.
+/// Boxes between two checks of the clock and of other threads; only one for layouts with many
+/// leaves.
 const BATCH: u64 = 256;
-/// Work on small boxes (entries of tables and sums) between two looks at the clock.
+/// Work on small boxes (entries of tables and sums) between two checks of the clock.
 const WORK_BATCH: u64 = 1 << 21;
-/// Cells of the smaller of two open axes up to which they are looked at one by one.
+/// If two axes are open, cells are checked one by one if the smaller axis has at most this many.
 const NARROW: u32 = 16;
-/// Rows that branching looks at: those nearest to closing the box.
+/// How many rows branching weighs: those nearest to closing the box.
 const ROWS: usize = 3;
-/// Boxes with more cells than this (2^40) are never looked at as small ones.
+/// Boxes with more cells than this (2^40) are never tried as small boxes.
 const SMALL: f64 = 1.099511627776e12;
 
 /// A search over all boxes of a system.
 pub(crate) struct Search<'a> {
     system: &'a System<'a>,
     lenses: Vec<Lens>,
-    /// The first lenses are the single rows.
+    /// The number of rows. The first lenses are the single rows.
     rows: usize,
-    /// Branching looks at this many lenses only.
+    /// Branching weighs only this many of the lenses, the first ones.
     weighed: usize,
     sizes: Vec<u32>,
-    /// Is a solution of the rows a solution indeed?
+    /// Decides whether a cell that satisfies the rows counts as a solution.
     accept: &'a (dyn Fn(&[CellId]) -> bool + Sync),
-    /// Small boxes are closed by joining two halves; that takes two rows.
+    /// Whether small boxes are closed by joining two halves, which takes two rows.
     joins: bool,
-    /// They would be, with two rows.
+    /// The option to join, as the caller set it, for any number of rows.
     small_boxes: bool,
     wanted: usize,
     progress: &'a Progress,
     record: Option<&'a dyn Record>,
     nodes: AtomicU64,
-    /// Boxes between two looks at the clock.
+    /// Boxes between two checks of the clock.
     batch: u64,
 }
 
-/// What a search has still to do, and what it has found.
+/// The boxes that a search still has to visit, and the solutions found.
 pub(crate) struct Rest {
-    /// The next box is the last one.
+    /// Open boxes; the last one is visited next.
     stack: Vec<Region>,
     found: Vec<(Vec<bool>, Vec<CellId>)>,
 }
@@ -91,18 +93,18 @@ impl Rest {
     }
 }
 
-/// A box and what each lens sees of it.
+/// A box and each lens's view of it.
 #[derive(Clone)]
 struct Region {
     ranges: Vec<(u32, u32)>,
     views: Vec<View>,
-    /// The box is not looked at as a small one while it has more cells than this.
+    /// The box is not tried as a small box while it has more cells than this.
     small: f64,
-    /// The way here: false for the child that was visited first.
+    /// The path from the whole space to this box: false for the child that was visited first.
     path: Vec<bool>,
 }
 
-/// What a thread writes on, so that nothing is allocated for each box.
+/// A thread's working memory, so that nothing is allocated for each box.
 struct Scratch {
     left: Vec<i64>,
     right: Vec<i64>,
@@ -111,9 +113,9 @@ struct Scratch {
     spare: Vec<Region>,
     small_box: SmallBox,
     found: Vec<(Vec<bool>, Vec<CellId>)>,
-    /// Steps stay here instead of going to the record.
+    /// If set, steps are collected here instead of being sent to the record.
     collected: Option<Collected>,
-    /// A job ends when it has made so many bytes of steps, or done so much work on small boxes.
+    /// A job ends when it has made this many bytes of steps, or done this much work on small boxes.
     most: Option<(usize, u64)>,
     /// Work on small boxes so far.
     work: u64,
@@ -169,7 +171,7 @@ impl<'a> Search<'a> {
         &self.lenses[..self.rows]
     }
 
-    /// The whole space.
+    /// The start of a search: the whole space is open.
     pub(crate) fn start(&self) -> Rest {
         let root = Region {
             ranges: self.sizes.iter().map(|&size| (0, size)).collect(),
@@ -180,7 +182,7 @@ impl<'a> Search<'a> {
         Rest { stack: vec![root], found: Vec::new() }
     }
 
-    /// One lens more for the boxes that are left. Branching does not look at it.
+    /// Adds a lens for the boxes that are left. Branching does not weigh it.
     pub(crate) fn add_lens(&mut self, lens: Lens, rest: &mut Rest) {
         for region in &mut rest.stack {
             let mut view = lens.root();
@@ -192,7 +194,7 @@ impl<'a> Search<'a> {
         self.lenses.push(lens);
     }
 
-    /// Visits about so many boxes on this thread; `None` where that does not end the search.
+    /// Visits about `limit` boxes on this thread; `None` if that does not end the search.
     pub(crate) fn begin(&self, rest: &mut Rest, budget: &SearchBudget, limit: u64) -> Option<Searched> {
         let mut scratch = self.scratch();
         scratch.found = std::mem::take(&mut rest.found);
@@ -216,8 +218,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Several threads take boxes from a common queue, in the order of their paths, and give back what
-    /// they do not finish in a while.
+    /// Several threads take boxes from a common queue, in the order of their paths. After a number
+    /// of boxes each returns those that it has not finished.
     fn run_parallel(&self, Rest { stack, found }: Rest, budget: &SearchBudget, threads: usize) -> Searched {
         struct Shared {
             queue: VecDeque<Region>,
@@ -230,7 +232,7 @@ impl<'a> Search<'a> {
         let shared = Mutex::new(Shared { queue, working: 0, found, stopped: None });
         let wake = std::sync::Condvar::new();
         let lock = || shared.lock().expect("no thread panics while it holds the lock");
-        // Enough solutions come before this path: it need not be searched.
+        // Are there enough solutions before this path? Then it need not be searched.
         let beyond = |found: &[(Vec<bool>, Vec<CellId>)], path: &[bool]| {
             found.iter().filter(|(other, _)| other.as_slice() <= path).count() >= self.wanted
         };
@@ -269,7 +271,8 @@ impl<'a> Search<'a> {
                         if let Err(reason) = ended {
                             guard.stopped.get_or_insert(reason);
                         }
-                        // Back to the front, the first in order first.
+                        // Return unfinished boxes to the front. The top of the stack is first in
+                        // order and ends up first.
                         for region in stack {
                             guard.queue.push_front(region);
                         }
@@ -366,7 +369,8 @@ impl<'a> Search<'a> {
                     let (low, high) = region.ranges[axis];
                     self.narrow(&mut region, axis, low, cell + 1);
                     self.narrow(&mut second, axis, cell + 1, high);
-                    // The side with more room first: solutions, where there are any, come sooner.
+                    // Visit the side with more room first: if there are solutions, they are found
+                    // sooner.
                     let low_first = self.room(&second) <= self.room(&region);
                     self.step(&region, &mut scratch.collected, || ProofStep::Split { axis, cell, low_first });
                     if !low_first {
@@ -391,7 +395,7 @@ impl<'a> Search<'a> {
         self.progress.add(std::mem::take(fresh), std::mem::take(closed));
     }
 
-    /// Closes or narrows a box; if neither settles it, says where to split.
+    /// Closes or narrows a box; if neither settles it, chooses where to split.
     fn visit(&self, region: &mut Region, scratch: &mut Scratch, budget: &SearchBudget) -> Step {
         let grown = self.growth();
         loop {
@@ -415,7 +419,8 @@ impl<'a> Search<'a> {
                     return Step::Stopped(reason);
                 }
                 if self.weigh(region, axis, scratch) {
-                    // The other axes are narrowed first; where to split is asked when nothing moves.
+                    // Narrow the other axes first; a split is chosen only when no axis can be
+                    // narrowed.
                     narrowed = true;
                     if self.closing(region).is_some() {
                         break;
@@ -452,11 +457,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// How the boxes that a side needs grow with what it leaves to be done: the more of the space has to be searched before a
-    /// bound closes it, the higher a power. A single row closes large boxes or none, and a side that keeps nearly all of its
-    /// slack costs nearly as much as the box itself: eight times fewer boxes than with the third power.
+    /// How the number of boxes that a side needs depends on the part of the slack that it leaves: a
+    /// power, which is higher if more of the space has to be searched before a bound closes it. A
+    /// single row closes large boxes or none, and a side that keeps nearly all of its slack costs
+    /// nearly as much as the box itself: the twelfth power takes eight times fewer boxes than the
+    /// third.
     fn growth(&self) -> fn(f64) -> f64 {
-        // By multiplications: a power that is not known to the compiler is a call for every cell of every axis.
+        // Written as products, because a general power function would be called for every cell of
+        // every axis.
         match (self.rows, self.joins) {
             (1, _) => |part| {
                 let third = part * part * part;
@@ -467,7 +475,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The rows that are nearest to closing the box, a few of them.
+    /// Chooses the few rows that are nearest to closing the box.
     fn choose_rows(&self, region: &Region, scratch: &mut Scratch) {
         scratch.rows.clear();
         scratch.rows.extend((0..self.weighed).map(|row| (self.room_of(region, row), row)));
@@ -475,10 +483,10 @@ impl<'a> Search<'a> {
         scratch.rows.truncate(ROWS);
     }
 
-    /// What each split of an axis leaves to be done on both sides: the part of a row's upper bound that is
-    /// still above the row's bound, multiplied over the chosen rows, since each of them may close the side.
-    /// Where a row shows that one side holds no solution, the box is narrowed instead, and the answer is
-    /// true.
+    /// For each split of an axis, the work left on both sides: the part of a row's slack (its upper
+    /// bound minus its bound) that remains, multiplied over the chosen rows, since each of them may
+    /// close the side. If a row shows that one side holds no solution, the box is narrowed instead,
+    /// and the result is true.
     fn weigh(&self, region: &mut Region, axis: usize, scratch: &mut Scratch) -> bool {
         let (low, high) = region.ranges[axis];
         scratch.left_over[low as usize..high as usize].fill((1.0, 1.0));
@@ -487,7 +495,7 @@ impl<'a> Search<'a> {
             let (left, right) = (&mut scratch.left, &mut scratch.right);
             lens.profile(view, axis, low, high, left, right);
             let slack = view.upper - lens.bound;
-            // Left losses fall with the cell, right losses rise.
+            // The left losses fall as the cell index rises; the right losses grow.
             let mut new_low = low;
             while new_low < high - 1 && left[new_low as usize] > slack {
                 new_low += 1;
@@ -516,7 +524,7 @@ impl<'a> Search<'a> {
         false
     }
 
-    /// A lens that shows that the box holds no solution.
+    /// The index of a lens which shows that the box holds no solution.
     fn closing(&self, region: &Region) -> Option<usize> {
         if fault::skips_box(&region.path) {
             return Some(0);
@@ -538,7 +546,7 @@ impl<'a> Search<'a> {
         (region.views[row].upper - lens.bound) as f64 / lens.range.max(1) as f64
     }
 
-    /// How far the box is from being closed by any row.
+    /// How far the box is from being closed by the row nearest to closing it.
     fn room(&self, region: &Region) -> f64 {
         (0..self.rows).map(|row| self.room_of(region, row)).fold(f64::INFINITY, f64::min)
     }
@@ -569,21 +577,22 @@ impl Region {
         self.ranges.iter().map(|(low, high)| f64::from(high - low)).product()
     }
 
-    /// The memory that a box takes, about.
+    /// About how many bytes a box takes.
     fn bytes(&self) -> usize {
         self.ranges.len() * 8 + self.views.iter().map(View::bytes).sum::<usize>() + self.path.capacity()
     }
 }
 
 impl Scratch {
-    /// Has a job made as much as one answer may hold, or done as much as one job may?
+    /// Has a job made as many steps as one answer may hold, or done as much work as one job may?
     fn is_full(&self) -> bool {
         let bytes = || self.collected.as_ref().map_or(0, Collected::bytes);
         self.most.is_some_and(|(most, work)| bytes() >= most || self.work >= work)
     }
 
-    /// Keeps a box that is done for its memory. With several threads, one may split more boxes than it closes
-    /// and another the reverse; without a limit, what the second keeps would grow for ever.
+    /// Keeps a finished box, to use its memory again. With several threads, one may split more
+    /// boxes than it closes and another the reverse; without a limit, the second would keep ever
+    /// more.
     fn put_back(&mut self, region: Region) {
         if self.spare.len() < SPARE {
             self.spare.push(region);

@@ -1,9 +1,10 @@
-//! Runs a comparison and writes its proof down as a certificate.
+//! Runs a comparison and writes its proof as a certificate.
 //!
-//! Steps are written in depth-first order. A search with one thread makes them in that order; with several
-//! threads, each makes stretches of it. [`Recorder`] therefore collects each thread's steps into stretches, known
-//! by the path of their first box, and writes a stretch when all before it are written: where it ends says
-//! which path comes next. Threads work in the order of paths, so few stretches wait.
+//! Steps are written in depth-first order. A search with one thread makes them in that order; with
+//! several threads, each makes stretches of it. [`Recorder`] therefore collects each thread's steps
+//! in stretches. A stretch is known by the path of its first box; it is written when all stretches
+//! before it are written, and its end determines which path comes next. Threads work in the order
+//! of paths, so few stretches wait.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,9 +22,10 @@ use crate::record::{ProofStep, Record};
 use crate::scores::{Limit, ScoreComparison};
 use crate::solve::Options;
 
-/// Bytes of steps that a thread collects before they go to the file.
+/// Bytes of steps that a thread collects before they are written.
 const STRETCH: usize = 1 << 15;
-/// The number of locks among which threads are shared out. Up to this many threads do not wait for each other.
+/// The number of locks that threads are shared out over. Up to this many threads do not wait for
+/// each other.
 const SHARDS: usize = 64;
 
 impl Comparison<'_> {
@@ -36,9 +38,9 @@ impl Comparison<'_> {
         Claim { original, pruned, statement, domain }
     }
 
-    /// Proves or refutes the claim as [`run`](Self::run) does, and writes the proof down. The certificate is
-    /// there only where the verdict is [`Verdict::Identical`]; whoever gets it may add bounds and has to
-    /// [`finish`](Writer::finish) it.
+    /// Proves or refutes the claim as [`run`](Self::run) does, and writes the proof. There is a
+    /// certificate only if the verdict is [`Verdict::Identical`]; the caller may add bounds to it
+    /// and has to [`finish`](Writer::finish) it.
     pub fn certify<W: Write + Send + 'static>(
         &self,
         options: &Options,
@@ -64,13 +66,13 @@ impl ScoreComparison<'_> {
     /// The claim that a certificate of this comparison makes.
     pub fn claim(&self, within: f64) -> Claim {
         let [original, pruned] = self.models().map(Digest::of);
-        // A negative zero is no number of a claim.
+        // Claims have no negative zero.
         let within = within + 0.0;
         Claim { original, pruned, statement: Statement::Scores { within }, domain: self.inputs() }
     }
 
-    /// Answers as [`within`](Self::within) does, and writes the proof down. The certificate is there only where the answer is
-    /// [`Limit::Within`]; whoever gets it has to [`finish`](Writer::finish) it.
+    /// Answers as [`within`](Self::within) does, and writes the proof. There is a certificate only
+    /// if the answer is [`Limit::Within`]; the caller has to [`finish`](Writer::finish) it.
     pub fn certify<W: Write + Send + 'static>(
         &self,
         within: f64,
@@ -103,7 +105,7 @@ fn begin<W: Write + Send>(out: W, claim: &Claim, layout: &Layout) -> io::Result<
     Ok(Arc::new(Recorder::new(writer)))
 }
 
-/// The search with its record, from its checkpoint on where there is one.
+/// The options with the record, and with the checkpoint to resume from if there is one.
 fn resumed<W: Write + Send + 'static>(
     options: &Options,
     recorder: &Arc<Recorder<W>>,
@@ -129,8 +131,8 @@ fn finish<W: Write>(recorder: Arc<Recorder<W>>) -> io::Result<Writer<W>> {
 
 /// Takes the steps of a search and writes them in order.
 struct Recorder<W: Write> {
-    /// The stretch that each thread is working on, with the thread's number. Threads whose numbers agree modulo the
-    /// number of shards share one.
+    /// The stretch that each thread is working on, with the thread's number. Threads whose numbers
+    /// are equal modulo the number of shards share a shard.
     shards: Vec<Mutex<Vec<(usize, Stretch)>>>,
     page: Mutex<Page<W>>,
 }
@@ -140,34 +142,35 @@ struct Recorder<W: Write> {
 pub struct Stretch {
     /// The path of the first box.
     start: Vec<bool>,
-    /// The path that comes next in order; `None` behind the last box.
+    /// The path that comes next in order; `None` after the last box.
     next: Option<Vec<bool>>,
     bytes: Vec<u8>,
     steps: u64,
 }
 
-/// What is written, and what waits for its turn.
+/// The steps written, and the stretches that wait for their turn.
 struct Page<W: Write> {
     writer: Writer<W>,
     /// The path that comes next; `None` between two systems.
     next: Option<Vec<bool>>,
     waiting: BTreeMap<Vec<bool>, Stretch>,
-    /// All bytes of steps behind the first ones, and how many steps they are, where somebody keeps checkpoints.
+    /// If checkpoints are kept: the bytes of all steps after those that stack trees, and the number
+    /// of these steps.
     log: Option<(Vec<u8>, u64)>,
     /// The first error of the writer.
     error: Option<io::Error>,
 }
 
-/// The proof so far, for a checkpoint.
+/// The proof up to some point, for a checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kept {
-    /// The steps in their order, behind those that say how the trees are laid over each other.
+    /// The steps in their order, without those at the start that stack trees.
     pub(crate) bytes: Vec<u8>,
-    /// How many they are.
+    /// The number of these steps.
     pub(crate) steps: u64,
     /// The path that comes next.
     pub(crate) next: Option<Vec<bool>>,
-    /// What comes behind.
+    /// Stretches that come later in the order.
     pub(crate) waiting: Vec<Stretch>,
 }
 
@@ -177,7 +180,7 @@ impl<W: Write> fmt::Debug for Recorder<W> {
     }
 }
 
-/// A number for each thread.
+/// A number for each thread, different from those of all others.
 fn thread_number() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0);
     thread_local! {
@@ -196,7 +199,7 @@ impl<W: Write> Recorder<W> {
         Self { shards: (0..SHARDS).map(|_| Mutex::new(Vec::new())).collect(), page: Mutex::new(page) }
     }
 
-    /// Keeps the steps for checkpoints from now on, and begins with those of one.
+    /// Keeps the steps for checkpoints from now on, starting with those of `kept`.
     fn keep(&self, kept: Kept) {
         let mut page = lock(&self.page);
         page.log = Some(Default::default());
@@ -211,7 +214,7 @@ impl<W: Write> Recorder<W> {
         lock(&self.page).write(system);
     }
 
-    /// Writes what threads have not handed over, and sees that nothing is missing.
+    /// Writes the stretches that threads have not handed over, and fails if one is missing.
     fn collect(&self) {
         self.hand_over();
         let mut page = lock(&self.page);
@@ -220,7 +223,7 @@ impl<W: Write> Recorder<W> {
         }
     }
 
-    /// The page gets the stretches that threads are working on.
+    /// Hands the stretches that threads are working on to the page.
     fn hand_over(&self) {
         for shard in &self.shards {
             for (_, stretch) in lock(shard).drain(..) {
@@ -261,7 +264,7 @@ impl<W: Write> Page<W> {
     }
 
     fn add(&mut self, stretch: Stretch) {
-        // A stretch without steps: another thread went on from that box.
+        // A stretch without steps: another thread continued from that box.
         if stretch.steps == 0 {
             return;
         }
@@ -424,7 +427,8 @@ impl Stretch {
             Step::Narrow { .. } => {}
             Step::Split { .. } => next.push(false),
             _ => {
-                // Behind a box comes the other side of the last split whose first side this was.
+                // After this box comes the second side of the last split on the path whose first
+                // side was taken.
                 let last_first = path.iter().rposition(|&second| !second);
                 match last_first {
                     Some(at) => {

@@ -1,7 +1,7 @@
-//! Local search: from a start, one axis after the other is set to its best cell.
+//! Local search: from a start, one axis after another is set to its best cell.
 //!
 //! The height of a cell is the smallest relative surplus over all rows; at zero or above, every row
-//! reaches its bound. What is found is checked exactly by the caller.
+//! reaches its bound. The caller checks exactly what is found.
 
 use fastrand::Rng;
 use secateur_model::CellId;
@@ -14,8 +14,8 @@ const RANDOM_STARTS: usize = 24;
 /// The most rounds over all axes in one climb.
 const ROUNDS: usize = 12;
 
-/// From a cell, sets one axis after the other to the cell of the largest value of one row, until none rises or the time of
-/// the budget is up. Gives where it ends.
+/// From a cell, sets one axis after another to the cell with the largest value of one row, until no
+/// axis raises it or the budget's time is over. Returns the cell where it ends.
 pub(crate) fn ascend(
     row: &Lens,
     sizes: &[u32],
@@ -47,8 +47,9 @@ pub(crate) fn ascend(
     cells
 }
 
-/// Looks for cells where every row reaches its bound, and calls `visit` with each one found. The search ends when
-/// `visit` returns true, or when the time of the budget is up. Finding none proves nothing.
+/// Searches for cells where every row reaches its bound, and calls `visit` with each one found. The
+/// search ends when `visit` returns true, or when the budget's time is over. Finding none proves
+/// nothing.
 pub(crate) fn climb(
     rows: &[Lens],
     sizes: &[u32],

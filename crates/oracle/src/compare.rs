@@ -1,24 +1,26 @@
-//! Do two models decide alike on every input? The claim, and the systems that would refute it.
+//! Do two models decide alike on every input? This module holds the claim and the systems that
+//! would refute it.
 //!
-//! A model's lead of class y over class c is an affine function of its exact sums: the distance to the
-//! threshold, or the difference of two scores. The library decides y for certain where every lead of y
-//! exceeds the slack of its rounding; in exact arithmetic, where every lead is positive, or zero and y
-//! wins ties.
+//! A model's lead of class y over class c is an affine function of its exact sums: the distance to
+//! the threshold, or the difference of two scores. The library certainly decides y if every lead of
+//! y exceeds the library's rounding. In exact arithmetic it decides y if every lead of y is
+//! positive, or is zero and y wins ties.
 //!
-//! The claim with a band is about inputs where A's winner leads by more than the band (and the band is
-//! at least A's own slack): there the library loading B decides as the library loading A. It fails only
-//! if for some pair of classes (y, c) there is an input where
+//! The claim with a band is about inputs on which A's winner leads by more than the band (and the
+//! band is at least A's own rounding): there the library loading B decides as the library loading
+//! A. It fails only if for some pair of classes (y, c) there is an input on which
 //! - A leads with y over every other class by more than the band, and
-//! - B's lead of y over c is within B's slack.
+//! - B's lead of y over c is at most B's rounding.
 //!
-//! Each pair is one system. An input that solves it is looked at with the libraries' own arithmetic: if
-//! the two decide alike after all, it is no counterexample, and where the last bits of the second
-//! library's scores are not fixed (a free order of addition) it stays open.
+//! Each pair is one system. An input that solves it is checked with the libraries' own arithmetic.
+//! If the two decide alike after all, it is no counterexample. If the last bits of the second
+//! library's scores are not fixed (a free order of addition), the input stays undecided.
 //!
-//! The claim is about the inputs that both models accept and that are in their domain ([`Ensemble::within`]): the
-//! grid has no cell without such an input, so nothing here looks at another. Where the domain asks for scores of other
-//! models, each is one more row of every system, with room for rounding, and a cell that solves a system
-//! counts only if those models' own libraries let it in.
+//! The claim is about the inputs that both models accept and that are in their domain
+//! ([`Ensemble::within`]). Every cell of the grid has such an input, so the search meets no others.
+//! If the domain limits the scores of other models, each limit is one more row of every system,
+//! with room for rounding, and a cell that solves a system counts only if those models' own
+//! libraries admit it.
 //!
 //! With band zero the claim is about exact arithmetic on both sides, ties included.
 
@@ -43,37 +45,38 @@ mod judge;
 use judge::Judge;
 pub use judge::exact_class;
 
-/// Rows of data that a counterexample is brought near to.
+/// How many rows of data, the nearest ones, [`Comparison::nearest`] tries to approach.
 const NEAR_ROWS: usize = 64;
 
 /// Two models, laid out for comparison.
 pub struct Comparison<'a> {
     /// The models as they were read.
     pub(crate) read: [&'a Ensemble; 2],
-    /// The models over the same category codes; all questions are about these.
+    /// The models over the same category codes; all questions use these.
     pub(crate) labels: LabelMatch<'a>,
     pub(crate) layout: Layout,
     /// The second model's class for each class of the first.
     pub(crate) classes: Vec<ClassId>,
     /// `None` for exact arithmetic.
     pub(crate) band: Option<f64>,
-    /// The second model's rounding, over all inputs.
+    /// A bound on the second model's rounding over all inputs.
     pub(crate) slack: f64,
-    /// The second model's rounding by input, where that is worth while.
+    /// The second model's rounding by input, if the search needs it.
     pub(crate) local: Option<LocalRounding>,
 }
 
 /// An input on which the models differ.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counterexample {
-    /// The row. Where category labels differ between the models, codes are those of the first, and numbers that
-    /// it has no label for stand for labels of the second ([`Comparison::labels`] tells which).
+    /// The row. If category labels differ between the models, codes are those of the first model,
+    /// and numbers without a label there stand for labels of the second ([`Comparison::labels`]
+    /// tells which).
     pub row: Vec<f64>,
-    /// The class of each model, as its library decides (in exact arithmetic where the band is zero).
+    /// The class of each model, as its library decides (in exact arithmetic if the band is zero).
     pub classes: [ClassId; 2],
     /// The raw scores of each model.
     pub scores: [Vec<f64>; 2],
-    /// The libraries themselves decide differently; with band zero they may not.
+    /// Whether the libraries themselves decide differently; with band zero they may agree.
     pub in_libraries: bool,
 }
 
@@ -84,7 +87,7 @@ pub enum Verdict {
     Identical,
     /// Refuted.
     Different(Box<Counterexample>),
-    /// Neither.
+    /// Neither proved nor refuted.
     Undecided(Undecided),
 }
 
@@ -93,8 +96,9 @@ pub enum Verdict {
 pub enum Undecided {
     /// The budget ended.
     Stopped(StopReason),
-    /// On this input the second model's decision depends on what its file does not fix: the order in which
-    /// its library adds, or the last bits of a start that it computes.
+    /// On this input the second model's decision depends on something that its file does not fix:
+    /// the order in which its library adds, or the last bits of an intercept that the library
+    /// computes.
     OrderOfAddition(Vec<f64>),
 }
 
@@ -103,7 +107,7 @@ pub enum Undecided {
 pub(crate) struct Question {
     pub(crate) winner: ClassId,
     pub(crate) other: ClassId,
-    /// The second model's rounding is that of the input.
+    /// Whether the row uses the second model's rounding by input.
     pub(crate) by_input: bool,
 }
 
@@ -117,8 +121,8 @@ pub struct Compared {
 }
 
 impl<'a> Comparison<'a> {
-    /// Lays two models out. Their columns are in the same order; category codes need not be, as they are matched by
-    /// label (see [`LabelMatch`]).
+    /// Lays two models out. Their columns must be in the same order; category codes need not be,
+    /// because they are matched by label (see [`LabelMatch`]).
     pub fn new(first: &'a Ensemble, second: &'a Ensemble, band: Band) -> Result<Self, CompareError> {
         Outline::new(first, second, band)?.lay_out(&SearchBudget::unlimited())
     }
@@ -128,12 +132,14 @@ impl<'a> Comparison<'a> {
         self.band.unwrap_or(0.0)
     }
 
-    /// The inputs of the claim. Where a model does not accept missing values, there are none to leave out.
+    /// The inputs of the claim. If a model accepts no missing values, the domain says nothing about
+    /// them, because there are none to exclude.
     pub fn inputs(&self) -> Domain {
         outline::inputs(self.models())
     }
 
-    /// The cuts of the two models, where they are looked at with other thresholds than their libraries' own.
+    /// The cuts of the two models, if they are compared at thresholds other than their libraries'
+    /// own.
     pub fn cuts(&self) -> Option<[Cut; 2]> {
         let [first, second] = self.models();
         Some([first.cut()?, second.cut()?])
@@ -144,7 +150,7 @@ impl<'a> Comparison<'a> {
         self.read
     }
 
-    /// How category labels were matched, and what a row's codes stand for.
+    /// How category labels were matched, and the meaning of a row's codes.
     pub fn labels(&self) -> &LabelMatch<'a> {
         &self.labels
     }
@@ -159,7 +165,7 @@ impl<'a> Comparison<'a> {
         self.labels.models()[1]
     }
 
-    /// The band as it was given: `None` for exact arithmetic.
+    /// The band as an option: `None` for exact arithmetic.
     pub(crate) fn given_band(&self) -> Option<f64> {
         self.band
     }
@@ -190,8 +196,8 @@ impl<'a> Comparison<'a> {
         self.system_with(winner, self.second_fails(winner_there, other_there))
     }
 
-    /// The same, with the second model's rounding by input. Neither of the two holds all solutions of the
-    /// other, but each holds every input on which the libraries differ.
+    /// The same system with the second model's rounding by input. Neither system has all solutions
+    /// of the other, but each has every input on which the libraries differ.
     fn local_system(&self, winner: ClassId, other: ClassId) -> Option<System<'_>> {
         let (winner_there, other_there) = (self.classes[winner.index()], self.classes[other.index()]);
         let row = self.second_fails_locally(winner_there, other_there, self.local.as_ref()?);
@@ -202,7 +208,7 @@ impl<'a> Comparison<'a> {
         self.system_above(winner, self.band, second_fails)
     }
 
-    /// The same for another band.
+    /// The same system for a given band.
     fn system_above(&self, winner: ClassId, band: Option<f64>, second_fails: Row) -> System<'_> {
         let count = self.classes.len() as u32;
         let mut rows: Vec<Row> = (0..count)
@@ -215,10 +221,10 @@ impl<'a> Comparison<'a> {
         System::new(&self.layout, &rows)
     }
 
-    /// A band, as small as a single bound allows, for which the claim is proved without a search: what is
-    /// left to say of two models that are nearly the same when the comparison itself ends undecided. `None`
-    /// where they are not, and for exact arithmetic.
-    /// Nothing is known either where the budget ends first.
+    /// A band for which a single bound proves the claim without a search, about as small as that
+    /// bound allows. It says something about two nearly equal models even if the comparison itself
+    /// ends undecided. `None` if the models are not nearly equal, for exact arithmetic, and if the
+    /// budget ends first.
     pub fn proved_above(&self, budget: &SearchBudget) -> Option<f64> {
         let band = self.band?;
         let divisor = self.first().accumulation().divisor();
@@ -241,7 +247,7 @@ impl<'a> Comparison<'a> {
             above = above.max(band + multipliers::excess(&system, &lambda) * (unit / leads as f64));
             multipliers.push(lambda);
         }
-        // What was computed in floating point is only a hint: the bound itself is exact.
+        // The floating-point result is only a hint: the bound itself is checked exactly.
         let above = rounded_up(above).filter(|above| above.is_finite())?;
         pairs()
             .zip(&multipliers)
@@ -254,8 +260,9 @@ impl<'a> Comparison<'a> {
         self.run_with(options, &mut |_| {})
     }
 
-    /// As [`run`](Self::run); where the claim is refuted, with more inputs that refute it: as many as are
-    /// wanted for each pair of classes, as far as local search finds them. The first is the verdict's.
+    /// As [`run`](Self::run). If the claim is refuted, it also returns more inputs that refute it,
+    /// found by local search: at most `wanted` of them for each pair of classes. The first is the
+    /// verdict's.
     pub fn run_for_many(&self, options: &Options) -> (Compared, Vec<Vec<f64>>) {
         let one = Options { wanted: 1, ..options.clone() };
         let (compared, pair) = self.run_until_refuted(&one, &mut |_| {});
@@ -267,7 +274,7 @@ impl<'a> Comparison<'a> {
         many.starts.extend(self.layout.cells_of(&example.row));
         for winner in (0..count).map(ClassId) {
             for other in (0..count).map(ClassId).filter(|&other| other != winner) {
-                // Pairs before the one that is refuted are proved.
+                // The pairs before the refuted one are proved.
                 let enough = self.layout.is_large() && rows.len() >= options.wanted;
                 if (winner, other) < pair || enough || options.budget.over().is_some() {
                     continue;
@@ -287,12 +294,12 @@ impl<'a> Comparison<'a> {
         (compared, rows)
     }
 
-    /// As [`run`](Self::run), with a call before each pair of classes.
+    /// As [`run`](Self::run), and calls `begin` before each pair of classes.
     pub(crate) fn run_with(&self, options: &Options, begin: &mut dyn FnMut(Question)) -> Compared {
         self.run_until_refuted(options, begin).0
     }
 
-    /// Asks pair by pair, up to the first that is refuted; that pair comes with the verdict.
+    /// Asks pair by pair until one is refuted; returns that pair with the verdict.
     fn run_until_refuted(
         &self,
         options: &Options,
@@ -375,7 +382,7 @@ impl<'a> Comparison<'a> {
         (Compared { verdict, nodes }, (ClassId(0), ClassId(0)))
     }
 
-    /// Answers jobs of this setup; the first one with another is handed back.
+    /// Answers jobs of this setup; returns the first task that has another setup.
     pub(crate) fn serve(&self, setup: &Setup, task: Task, tasks: &Receiver<Task>) -> Option<Task> {
         let jobs::Question::Pair { winner, other, by_input } = setup.question else {
             return task.refuse(tasks);
@@ -396,13 +403,15 @@ impl<'a> Comparison<'a> {
         serve_question(&system, &accept, &open, setup, task, tasks)
     }
 
-    /// Does this row refute the claim? `None` where it does not, or is outside the domain.
+    /// The counterexample that this row gives. `None` if the row does not refute the claim or is
+    /// outside the domain.
     pub fn refuted_by(&self, row: &[f64]) -> Option<Counterexample> {
         Judge::new(self).refuted_by(row)
     }
 
-    /// Of all rows that refute the claim and mix `example` with one row of `data`, one that has as much of
-    /// that row as could be found; with the row's position and the number of columns that differ from it.
+    /// Moves `example` towards the data: looks for a row that still refutes the claim and takes as
+    /// many columns as possible from one row of `data`. Returns the best one found, the index of
+    /// the data row, and the number of columns that differ from it.
     pub fn nearest(&self, example: &Counterexample, data: &[f64]) -> Option<(Counterexample, usize, usize)> {
         let judge = Judge::new(self);
         let width = example.row.len();
@@ -418,7 +427,7 @@ impl<'a> Comparison<'a> {
         let mut best: Option<(Counterexample, usize, usize)> = None;
         for (_, index, row) in near.into_iter().take(NEAR_ROWS) {
             let mut current = example.clone();
-            // Part by part back to the row, as long as the models still differ.
+            // Take the data row's values part by part, as long as the models still differ.
             for part in &parts {
                 let mut trial = current.row.clone();
                 part.iter().for_each(|&column| trial[column] = row[column]);
@@ -434,7 +443,7 @@ impl<'a> Comparison<'a> {
         best
     }
 
-    /// The columns that may change apart from others: those of a group change together.
+    /// The groups of columns that change together; a column in no group is a part of its own.
     fn parts(&self, width: usize) -> Vec<Vec<usize>> {
         let groups = self.inputs();
         let mut parts: Vec<Vec<usize>> = Vec::new();
@@ -462,10 +471,10 @@ impl<'a> Comparison<'a> {
         Row { terms, bound: &bound - &lead.constant, strict }
     }
 
-    /// B's lead is within its slack (in exact arithmetic: the winner does not win).
+    /// B's lead is at most its rounding (in exact arithmetic: the winner does not win).
     fn second_fails(&self, winner: ClassId, other: ClassId) -> Row {
         let lead = Lead::of(self.second(), winner, other);
-        // lead <= slack  as  -lead >= -slack.
+        // `lead <= slack`, written as `-lead >= -slack`.
         let (slack, strict) = match self.band {
             Some(_) => (&Exact::finite(self.slack) * &lead.divisor, false),
             None => (Exact::zero(), lead.wins_ties),
@@ -475,7 +484,7 @@ impl<'a> Comparison<'a> {
         Row { terms, bound: &lead.constant - &slack, strict }
     }
 
-    /// B's lead is within its slack for this input.
+    /// B's lead is at most its rounding for this input.
     fn second_fails_locally(&self, winner: ClassId, other: ClassId, local: &LocalRounding) -> Row {
         let lead = Lead::of(self.second(), winner, other);
         let mut terms = Vec::new();
@@ -492,13 +501,13 @@ impl<'a> Comparison<'a> {
 /// How far one class is ahead of another, times the divisor: a combination of sums plus a constant.
 #[derive(Clone, Debug)]
 pub struct Lead {
-    /// The groups whose sums count, and how often each.
+    /// The sums that count, each with its factor.
     pub terms: Vec<(usize, i64)>,
-    /// What is added to them: the distance of zero to a threshold.
+    /// The constant added to them: the distance of zero to a threshold.
     pub constant: Exact,
-    /// What the model divides its sums by.
+    /// The number that the model divides its sums by.
     pub divisor: Exact,
-    /// A lead of zero is enough to win.
+    /// Whether a lead of zero is enough to win.
     pub wins_ties: bool,
 }
 
@@ -534,7 +543,8 @@ impl Lead {
     }
 }
 
-/// The next number with three digits, by more than the rounding of what led here.
+/// The value rounded up to three digits, plus one step, which exceeds the rounding errors in
+/// `value`.
 fn rounded_up(value: f64) -> Option<f64> {
     let step = f64::powf(10.0, value.log10().floor() - 2.0);
     (step > 0.0).then(|| ((value / step).ceil() + 1.0) * step)
@@ -552,8 +562,8 @@ mod tests {
     use secateur_model::{Grid, LeafId, Output};
     use secateur_testkit::{Shape, all_cells, ensemble, mutate};
 
-    /// When a pair of classes stays open, the pairs behind it are not asked: the answer is known, and the time is
-    /// over. Winners that come later count too.
+    /// When a pair of classes stays undecided, no later pair is asked, for this winner or the next:
+    /// the comparison is undecided then, and the budget is spent.
     #[test]
     fn nothing_is_asked_behind_a_pair_that_stays_open() {
         let mut stopped = 0;
@@ -578,12 +588,13 @@ mod tests {
             if compared.verdict == Verdict::Undecided(Undecided::Stopped(StopReason::Nodes)) {
                 let (last, before) = asked.split_last().unwrap();
                 stopped += usize::from(last.winner.0 < 3);
-                // With rounding by input the system is another one.
+                // With rounding by input, another system is asked than the one that `closed`
+                // solves.
                 if !asked.iter().any(|question| question.by_input) {
                     assert!(before.iter().all(closed) && !closed(last), "seed {seed}");
                 }
             }
-            // A budget that is over asks nothing at all.
+            // With a spent budget no question is asked.
             options.budget.cancel.cancel();
             let compared = comparison.run_with(&options, &mut |_| panic!("nothing is to be asked"));
             assert_eq!(compared.verdict, Verdict::Undecided(Undecided::Stopped(StopReason::Cancelled)));
@@ -591,7 +602,8 @@ mod tests {
         assert!(stopped > 20, "{stopped}");
     }
 
-    /// How far the lead of one class over another is below the rounding for this input, from the definition.
+    /// The second model's rounding for this input minus its lead of one class over another,
+    /// computed from the definition.
     fn below_rounding(model: &Ensemble, local: &LocalRounding, row: &[f64], pair: [ClassId; 2]) -> Exact {
         let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
         let leaves: Vec<LeafId> = model.leaves(&read).collect();
@@ -633,7 +645,7 @@ mod tests {
                 .map(|cells| comparison.layout.grid().witness(&cells))
                 .collect();
             let below = |input: &[f64]| below_rounding(&second, local, input, [winner, other]);
-            // The bound is moved to the value of some input, where a last bit decides.
+            // Move the bound to the value of one input, so that the last bit decides there.
             let edge = below(rng.choice(&inputs).unwrap());
             let mut row = comparison.second_fails_locally(winner, other, local);
             row.bound = &row.bound + &edge;

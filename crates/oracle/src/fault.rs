@@ -1,32 +1,33 @@
-//! Faults on purpose, for the tests of the checker: a build with debug assertions can be told to search wrongly, so that tests see
-//! the checker refuse what the search then certifies. A release has none of this: there every question below is answered "no fault".
+//! Deliberate faults: a build with debug assertions can be made to go wrong, so that tests see the
+//! checker refuse the certificates that result. A release has no faults.
 //!
-//! A test in Rust calls [`with_fault`]; one that starts a command or imports the Python package sets the environment variable
-//! `SECATEUR_TEST_FAULT` to the name of a fault before that. `tests/faults.rs` compiles this file by itself, with and without debug
-//! assertions, and looks at the code that comes out; so it uses nothing but the standard library.
+//! A test in Rust calls [`with_fault`]. A test that starts a command or imports the Python package
+//! sets the environment variable `SECATEUR_TEST_FAULT` to the name of a fault. `tests/faults.rs`
+//! compiles this file on its own, with and without debug assertions, and looks at the machine code;
+//! therefore it uses nothing but the standard library.
 
 #[cfg(debug_assertions)]
 mod switch {
     use std::sync::Once;
     use std::sync::atomic::{AtomicU8, Ordering};
 
-    /// What goes wrong.
+    /// The fault to commit.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[repr(u8)]
     pub enum Fault {
-        /// A box is taken for closed without any bound.
+        /// Treats a box as closed without any bound.
         SkipBox = 1,
-        /// The last pair of classes is left out.
+        /// Leaves out the last pair of classes.
         DropPair,
-        /// Bounds are taken to be lower than they are.
+        /// Treats bounds as lower than they are.
         LoosenBound,
-        /// Missing values are taken to share the fate of the first cell.
+        /// Treats missing values like the first cell.
         IgnoreMissing,
-        /// In a small box only the first choice on the fixed axes is looked at.
+        /// Tries only the first choice on the fixed axes of a small box.
         SkipChoices,
-        /// In a small box cells are taken for the same that are not.
+        /// Treats cells of a small box as one class although they differ.
         MergeTooMuch,
-        /// In a small box less is taken to be to spare than there is.
+        /// Treats the spare of a small box as smaller than it is.
         SpareTooLittle,
     }
 
@@ -53,7 +54,7 @@ mod switch {
         });
     }
 
-    /// Runs with a fault, in all threads; not for two at a time.
+    /// Calls `run` with a fault in all threads. Only one fault can be active at a time.
     pub fn with_fault<T>(fault: Fault, run: impl FnOnce() -> T) -> T {
         read_environment();
         let before = PRESENT.swap(fault as u8, Ordering::SeqCst);
@@ -71,7 +72,7 @@ mod switch {
 #[cfg(debug_assertions)]
 pub use switch::{Fault, with_fault};
 
-/// Is the box at this path to be skipped?
+/// Should the box with this path be skipped?
 pub(crate) fn skips_box(path: &[bool]) -> bool {
     #[cfg(debug_assertions)]
     return path.len() == 1 && path[0] && switch::present(Fault::SkipBox);
@@ -82,7 +83,7 @@ pub(crate) fn skips_box(path: &[bool]) -> bool {
     }
 }
 
-/// Is the last pair of classes to be left out?
+/// Should the last pair of classes be left out?
 pub(crate) fn drops_last_pair() -> bool {
     #[cfg(debug_assertions)]
     return switch::present(Fault::DropPair);
@@ -90,7 +91,7 @@ pub(crate) fn drops_last_pair() -> bool {
     false
 }
 
-/// By how much bounds are off, for a lens of this range.
+/// How far bounds are wrong, for a lens of this range.
 pub(crate) fn looseness(range: i64) -> i64 {
     #[cfg(debug_assertions)]
     return if switch::present(Fault::LoosenBound) { range / 4 } else { 0 };
@@ -101,7 +102,7 @@ pub(crate) fn looseness(range: i64) -> i64 {
     }
 }
 
-/// Are missing values to be mistaken for the first cell?
+/// Should missing values be treated like the first cell?
 pub(crate) fn ignores_missing() -> bool {
     #[cfg(debug_assertions)]
     return switch::present(Fault::IgnoreMissing);
@@ -109,7 +110,7 @@ pub(crate) fn ignores_missing() -> bool {
     false
 }
 
-/// Are all choices on the fixed axes of a small box but the first to be left out?
+/// Should all choices but the first on the fixed axes of a small box be left out?
 pub(crate) fn skips_choices() -> bool {
     #[cfg(debug_assertions)]
     return switch::present(Fault::SkipChoices);
@@ -117,7 +118,7 @@ pub(crate) fn skips_choices() -> bool {
     false
 }
 
-/// Is the last class of cells of each axis of a small box to be taken for the one before it?
+/// Should the last class of cells of each axis of a small box be merged with the one before it?
 pub(crate) fn merges_too_much() -> bool {
     #[cfg(debug_assertions)]
     return switch::present(Fault::MergeTooMuch);
@@ -125,7 +126,7 @@ pub(crate) fn merges_too_much() -> bool {
     false
 }
 
-/// What two rows may fall short of the best of a small box.
+/// How far two rows may fall short of the best sums of a small box.
 pub(crate) fn spare_in_join(spare: (i64, i64)) -> (i64, i64) {
     #[cfg(debug_assertions)]
     if switch::present(Fault::SpareTooLittle) {

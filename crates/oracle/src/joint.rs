@@ -1,27 +1,28 @@
-//! Trees laid over each other, as one tree.
+//! Several trees laid over each other, as one tree.
 //!
-//! A leaf of the joint tree is a non-empty intersection of leaves, one of each tree. The walk splits a box of
-//! cells by the first tree, what is left by the second, and so on; a tree whose split sends the whole box one
-//! way is followed at once, so two trees with the same splits are walked side by side, in as many steps as
-//! either has nodes.
+//! A leaf of the joint tree is a non-empty intersection of leaves, one of each tree. The walk
+//! splits a box of cells by the first tree, each leaf's part of it by the second, and so on. A tree
+//! whose split sends the whole box to one side is followed at once, so two trees with the same
+//! splits are walked side by side, in as many steps as either has nodes.
 //!
-//! On the way to a node each axis is left with a set of cells. The set of the axis that was split last is kept
-//! with each node, as ranges of cells: a box meets a leaf exactly if it meets the set of every node on the way,
-//! because later sets of an axis are part of earlier ones.
+//! Along the path to a node, each axis is narrowed to a set of cells. Each node keeps the set of
+//! the axis that its parent splits, as ranges of cells. A box meets a leaf exactly if it meets the
+//! set of every node on the path, because later sets of an axis are part of earlier ones.
 
 use num_bigint::BigInt;
 use secateur_model::{CellId, CellSet, LeafId, Node, NodeId, Tree};
 
 use crate::stop::{SearchBudget, StopReason};
 
-/// Nodes between two looks at the clock.
+/// Nodes between two checks of the clock.
 const BATCH: usize = 1024;
 
-/// A tree over cells. Nodes stand in the order of a walk that goes left first, each behind its parent.
+/// A tree over cells. Nodes are in depth-first order: each after its parent, and the left child
+/// first.
 #[derive(Clone, Debug)]
 pub(crate) struct Joint {
     nodes: Vec<JointNode>,
-    /// The sets of all nodes.
+    /// The sets of all nodes, as ranges of cells.
     ranges: Vec<(u32, u32)>,
     leaves: usize,
 }
@@ -30,9 +31,10 @@ pub(crate) struct Joint {
 struct JointNode {
     /// The axis that its parent splits; 0 for the root.
     axis: u32,
-    /// Where the cells of that axis that lead here stand in `ranges`.
+    /// Where the cells of that axis that lead to this node are stored in `ranges`.
     set: (u32, u32),
-    /// For a split, whose first child is the next node: the second child. For a leaf: its number.
+    /// For a split: the index of the second child (the first child is the next node). For a leaf:
+    /// its number.
     target: u32,
     leaf: bool,
 }
@@ -42,18 +44,18 @@ struct JointNode {
 pub(crate) enum Part {
     /// The axis, and the two children.
     Split { axis: usize, children: [usize; 2] },
-    /// The number of the leaf, counted in the order of the walk.
+    /// The number of the leaf, counted in the order of the nodes.
     Leaf(usize),
 }
 
-/// What the walk needs to know of one tree.
+/// One tree, as the walk needs it.
 pub(crate) trait Overlaid {
     fn tree(&self) -> &Tree;
 
-    /// The axis of a split and the cells that go left.
+    /// The axis of a split, and the cells that go left.
     fn side(&self, node: NodeId) -> (usize, &CellSet);
 
-    /// Adds what a leaf is worth to the sums, or takes it away.
+    /// Adds the values of a leaf to the sums, or subtracts them.
     fn add(&self, leaf: LeafId, sums: &mut [BigInt], sign: Sign);
 }
 
@@ -63,11 +65,12 @@ pub(crate) enum Sign {
     Minus,
 }
 
-/// A joint tree and what each leaf is worth, or nothing where it would have too many leaves.
+/// A joint tree and the values of its leaves; `None` if it would have too many leaves.
 pub(crate) type Laid = Option<(Joint, Vec<BigInt>)>;
 
 impl Joint {
-    /// Lays trees over each other. `sizes` are the cells of each axis that count; at most `limit` leaves.
+    /// Lays trees over each other. `sizes` are the numbers of cells of the axes; `limit` is the
+    /// largest number of leaves.
     pub(crate) fn new<L: Overlaid>(
         layers: &[&L],
         sizes: &[u32],
@@ -95,16 +98,17 @@ impl Joint {
         Part::Split { axis: self.nodes[children[0]].axis as usize, children }
     }
 
-    /// The axis that a node's parent splits, and the cells of it that lead to the node: ranges, ascending.
+    /// The axis that a node's parent splits, and the cells of that axis that lead to the node, as
+    /// ascending ranges.
     pub(crate) fn set(&self, node: usize) -> (usize, &[(u32, u32)]) {
         let own = &self.nodes[node];
         (own.axis as usize, &self.ranges[own.set.0 as usize..own.set.1 as usize])
     }
 
-    /// Does a range of cells of its parent's axis meet a node?
+    /// Does a range of cells, of the axis that a node's parent splits, meet the node?
     pub(crate) fn meets(&self, node: usize, (low, high): (u32, u32)) -> bool {
         let (_, set) = self.set(node);
-        // The first range that ends behind `low`.
+        // Find the first range that ends after `low`.
         let first = if set.len() <= 2 {
             set.iter().find(|range| range.1 > low)
         } else {
@@ -123,7 +127,7 @@ impl Joint {
         at
     }
 
-    /// The leaves below each node, as a range of their numbers.
+    /// For each node, the range of leaf numbers below it.
     pub(crate) fn leaves_below(&self) -> Vec<(u32, u32)> {
         let mut below = vec![(0, 0); self.nodes.len()];
         for node in (0..self.nodes.len()).rev() {
@@ -136,29 +140,29 @@ impl Joint {
     }
 }
 
-/// A split on the way to the current node.
+/// A split on the path to the current node.
 struct Frame {
     node: usize,
     layer: usize,
     axis: usize,
-    /// The set of the axis before the split.
+    /// Where the set of the axis before the split is stored.
     before: (u32, u32),
-    /// The other side, until it is begun.
+    /// The second side, its set and its child; `None` once the walk has entered it.
     second: Option<((u32, u32), NodeId)>,
-    /// How long the trail was before the split.
+    /// The length of the trail before the split.
     mark: usize,
 }
 
 struct Walk<'a, L> {
     layers: &'a [&'a L],
     joint: Joint,
-    /// For each axis where its present set stands among the ranges.
+    /// For each axis, where its present set is stored in `ranges`.
     sets: Vec<(u32, u32)>,
-    /// Where each tree has come to.
+    /// The node that each tree has reached.
     at: Vec<NodeId>,
-    /// The steps of trees, to be taken back.
+    /// The nodes that trees have left, so that the steps can be undone.
     trail: Vec<(usize, NodeId)>,
-    /// What the trees that have come to a leaf are worth.
+    /// The sums of the leaves that trees have reached.
     sums: Vec<BigInt>,
     values: Vec<BigInt>,
     frames: Vec<Frame>,
@@ -185,7 +189,7 @@ impl<'a, L: Overlaid> Walk<'a, L> {
             self.arrive(layer);
             self.follow(layer);
         }
-        // The first tree that may not have come to a leaf, and the axis that leads to the next node.
+        // The first tree that may not be at a leaf, and the axis that leads to the next node.
         let (mut layer, mut axis) = (0, 0);
         loop {
             if self.joint.nodes.len().is_multiple_of(BATCH)
@@ -226,7 +230,7 @@ impl<'a, L: Overlaid> Walk<'a, L> {
         matches!(self.layers[layer].tree().node(self.at[layer]), Node::Leaf(_))
     }
 
-    /// Splits the box where a tree stands and goes to the left; the axis.
+    /// Splits the box at a tree's node and enters the left side; returns the axis.
     fn split(&mut self, node: usize, layer: usize) -> usize {
         let at = self.at[layer];
         let Node::Split { left, right, .. } = self.layers[layer].tree().node(at) else {
@@ -241,7 +245,8 @@ impl<'a, L: Overlaid> Walk<'a, L> {
         axis
     }
 
-    /// Goes to the next side that is not begun: where it is, its first tree and its axis.
+    /// Enters the next second side that the walk has not entered; returns its first tree and its
+    /// axis.
     fn next_side(&mut self) -> Option<(usize, usize)> {
         loop {
             let frame = self.frames.last_mut()?;
@@ -265,12 +270,13 @@ impl<'a, L: Overlaid> Walk<'a, L> {
         }
     }
 
-    /// Narrows an axis because one tree goes to a child, and follows trees that then can go one way only.
+    /// Narrows an axis because one tree enters a child, and follows trees for which only one side
+    /// is left.
     fn narrow(&mut self, layer: usize, axis: usize, set: (u32, u32), child: NodeId) {
         self.sets[axis] = set;
         self.go(layer, child);
         self.follow(layer);
-        // Trees before this one have come to a leaf.
+        // Trees before this one are at a leaf.
         for other in layer + 1..self.layers.len() {
             if let Node::Split { .. } = self.layers[other].tree().node(self.at[other])
                 && self.layers[other].side(self.at[other]).0 == axis
@@ -280,7 +286,7 @@ impl<'a, L: Overlaid> Walk<'a, L> {
         }
     }
 
-    /// Follows a tree as long as its split sends the whole box one way.
+    /// Follows a tree as long as its split sends the whole box to one side.
     fn follow(&mut self, layer: usize) {
         while let Node::Split { left, right, .. } = self.layers[layer].tree().node(self.at[layer]) {
             let (axis, set) = self.layers[layer].side(self.at[layer]);
@@ -298,7 +304,7 @@ impl<'a, L: Overlaid> Walk<'a, L> {
         self.arrive(layer);
     }
 
-    /// Counts the leaf that a tree stands at, if it does.
+    /// Adds the values of the leaf at which a tree is, if it is at one.
     fn arrive(&mut self, layer: usize) {
         if let Node::Leaf(leaf) = self.layers[layer].tree().node(self.at[layer]) {
             self.layers[layer].add(leaf, &mut self.sums, Sign::Plus);
@@ -313,7 +319,8 @@ impl<'a, L: Overlaid> Walk<'a, L> {
 }
 
 impl Joint {
-    /// The part of a set of cells that is in (or out of) another; added to the ranges.
+    /// Appends the part of a set of cells that is in `set` (outside of it if `wanted` is false) to
+    /// the ranges; returns where it is stored.
     fn part_of(&mut self, from: (u32, u32), set: &CellSet, wanted: bool) -> (u32, u32) {
         let start = self.ranges.len() as u32;
         let changes = set.changes();
@@ -332,7 +339,8 @@ impl Joint {
         (start, self.ranges.len() as u32)
     }
 
-    /// Is all of a set of cells on one side of a split? True for the left.
+    /// The side of a split that holds all of a set of cells: true for the left one, `None` if
+    /// neither does.
     fn only_side(&self, of: (u32, u32), set: &CellSet) -> Option<bool> {
         let changes = set.changes();
         let mut only = None;

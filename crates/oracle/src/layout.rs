@@ -1,22 +1,25 @@
-//! The trees of one or two models over their common grid, cut into pieces.
+//! The trees of one or two models over their common grid, grouped into pieces.
 //!
-//! A piece is one tree or several laid over each other: a partition of the cells into leaves, each with
-//! one exact number for every sum of every model. Trees are laid over each other where that makes bounds
-//! tighter at no cost:
-//! - all trees that look at one feature only, feature by feature (a sum of steps is a step function);
-//! - trees of the same structure, within a model and across models: what the two models have in common
-//!   then cancels inside each leaf, before any maximum is taken. Structures are compared after the grid
-//!   has made `<` and `<=`, float widths and leaf orders irrelevant;
-//! - trees of two models that stand at the same place and differ a little (a rounded threshold), as long
-//!   as the overlay stays small.
+//! A piece is one tree or several laid over each other: a partition of the cells into leaves, each
+//! with one exact number for every sum of every model. Trees are laid over each other if that makes
+//! bounds tighter at no cost:
+//! - all trees that use only one feature, feature by feature (a sum of step functions is a step
+//!   function);
+//! - trees of the same structure, within a model and across models: what the two models have in
+//!   common then cancels inside each leaf, before any maximum is taken. Structures are compared on
+//!   the grid, where `<` and `<=`, float widths and leaf orders no longer matter;
+//! - trees of two models at the same position that differ a little (by a rounded threshold, for
+//!   example), as long as the overlay stays small.
 //!
-//! Where the models' domain asks for scores of other models, the trees of those are pieces too, one each: certificates do
-//! not name them, so nothing is laid over them.
+//! If the models' domain limits the scores of other models, each tree of those models is a piece of
+//! its own: certificates do not name these trees, so nothing is laid over them.
 //!
-//! Where every split treats missing values as it treats some other cell of the feature (XGBoost trained
-//! without missing values sends them all to one side), the search leaves the missing cell out.
+//! If every split treats missing values as it treats some other cell of the feature (XGBoost
+//! trained without missing values sends them all to one side), the search leaves the missing cell
+//! out.
 //!
-//! Numbers are integers: every sum's leaf values are multiples of `2^exponent`, so nothing is rounded.
+//! Numbers are integers: every sum's leaf values are multiples of `2^exponent`, so nothing is
+//! rounded.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -37,22 +40,22 @@ mod layer;
 
 use layer::{Layer, LayerRounding, stacks};
 
-/// Trees of a model pair may be laid over each other when the result has at most this many times the
+/// Trees of two models may be laid over each other if the result has at most this many times the
 /// leaves of the larger one.
 const OVERLAY_GROWTH: usize = 3;
-/// The same where scores are compared. What a converted tree does differently shows only in the overlay of the two, and
-/// where every threshold has moved a little that has many small leaves.
+/// The same limit where scores are compared. How a converted tree differs shows only in the overlay
+/// of the two trees, and that has many small leaves if every threshold has moved a little.
 const OVERLAY_GROWTH_OF_SCORES: usize = 64;
-/// Pieces of up to this many leaves have masks of leaves for each run of cells, which take as many bits as
-/// leaves times runs; larger ones keep their tree.
+/// Pieces with at most this many leaves have a mask of leaves for each run of cells, one bit for
+/// each leaf of each run; larger pieces keep their tree.
 const MOST_MASKED: usize = 1024;
-/// The same where scores are compared, whose overlays are larger.
+/// The same limit where scores are compared, whose overlays are larger.
 pub(crate) const MOST_MASKED_OF_SCORES: usize = 4096;
-/// Pieces with more leaves than this in total make a box slow: the clock is looked at for each of them, and local
-/// search comes before boxes.
+/// If the pieces have more leaves than this in total, a box takes long: the clock is checked for
+/// each box, and local search runs before boxes are visited.
 const MANY_LEAVES: usize = 10_000;
 
-/// Why models are not laid out.
+/// Why models could not be laid out.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum LayoutError {
@@ -69,19 +72,19 @@ pub enum LayoutError {
 pub struct Layout {
     grid: Grid,
     pieces: Vec<Piece>,
-    /// For each axis the cell that missing values share the fate of.
+    /// For each axis, the cell that every split treats like missing values, if there is one.
     missing_as: Vec<Option<CellId>>,
-    /// For each model the position of its first sum; then the number of all sums.
+    /// For each model, the position of its first sum; the last entry is the number of all sums.
     offsets: Vec<usize>,
-    /// For each score that the domain asks for the position of the first sum of its model.
+    /// For each score that the domain limits, the position of its model's first sum.
     scorer_sums: Vec<usize>,
     /// The constant part of each sum.
     constants: Vec<BigInt>,
-    /// All numbers are multiples of two to this power.
+    /// All numbers are multiples of 2 to this power.
     exponent: i64,
 }
 
-/// The grid of a model as the search counts cells, without the trees over it.
+/// The grid of a model with the cells that the search visits, without the trees over it.
 #[derive(Clone, Debug)]
 pub struct Cells {
     grid: Grid,
@@ -109,8 +112,8 @@ impl Cells {
         &self.grid
     }
 
-    /// How many cells of each axis the search looks at: missing values are left out where they share the fate of
-    /// another cell.
+    /// How many cells of each axis the search visits: the missing cell is left out if every split
+    /// treats it like another cell.
     pub fn axis_sizes(&self) -> &[u32] {
         &self.sizes
     }
@@ -119,26 +122,27 @@ impl Cells {
 /// A partition of the cells with exact values.
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// The trees that are laid over each other, of the first and of the second model, ascending; none for a tree of
-    /// another model.
+    /// The trees that are laid over each other, of the first and of the second model, ascending;
+    /// none for a tree of a model that only the domain names.
     pub(crate) trees: [Vec<u32>; 2],
-    /// How many leaves.
+    /// The number of leaves.
     pub(crate) leaf_count: usize,
-    /// For each leaf one number for each sum.
+    /// For each leaf, one number for each sum.
     pub(crate) values: Vec<BigInt>,
-    /// The axes that matter, ascending.
+    /// The axes that the piece depends on, ascending.
     pub(crate) axes: Vec<PieceAxis>,
-    /// The leaves as a tree, for pieces that have too many for masks.
+    /// The leaves as a tree, if there are too many of them for masks.
     pub(crate) tree: Option<Arc<Joint>>,
 }
 
-/// How one axis matters to a piece.
+/// How a piece depends on one axis.
 #[derive(Clone, Debug)]
 pub(crate) struct PieceAxis {
     pub(crate) axis: usize,
-    /// First cell of each run of cells that no leaf tells apart; the first is 0.
+    /// The first cell of each run (of cells that no leaf tells apart); the first run starts at 0.
     pub(crate) starts: Vec<u32>,
-    /// For each run the leaves that hold it, as bits, `words` for each run; none where the piece has a tree.
+    /// For each run, the leaves that hold it, as bits in `words` words; empty if the piece has a
+    /// tree.
     pub(crate) masks: Vec<u64>,
     pub(crate) words: usize,
 }
@@ -153,26 +157,27 @@ impl Layout {
         }
     }
 
-    /// The same within a budget of time.
+    /// The same, unless the budget ends first.
     pub fn within(models: &[&Ensemble], budget: &SearchBudget) -> Result<Self, LayoutError> {
         Self::build(models, None, budget, MOST_MASKED, OVERLAY_GROWTH)
     }
 
-    /// Two models whose scores are compared: trees of the two that stand at the same place are laid over each other even
-    /// where that makes many leaves.
+    /// Two models whose scores are compared: trees at the same position are laid over each other
+    /// even if that makes many leaves.
     pub(crate) fn of_scores(models: &[&Ensemble; 2], budget: &SearchBudget) -> Result<Self, LayoutError> {
         Self::build(models, None, budget, MOST_MASKED_OF_SCORES, OVERLAY_GROWTH_OF_SCORES)
     }
 
-    /// The same with masks only for pieces of up to so many leaves, to test both ways against each other.
+    /// The same with masks only for pieces of at most `leaves` leaves, to test both ways against
+    /// each other.
     #[cfg(test)]
     pub(crate) fn masked_up_to(models: &[&Ensemble], leaves: usize) -> Self {
         Self::build(models, None, &SearchBudget::unlimited(), leaves, OVERLAY_GROWTH)
             .expect("the models have a common grid")
     }
 
-    /// Two models, with a sum more for each group of the second: the part of its rounding bound that
-    /// depends on the input, see [`Layout::rounding_of`].
+    /// Two models, with an additional sum for each sum of the second: the part of its rounding
+    /// bound that depends on the input, see [`Layout::rounding_of`].
     pub(crate) fn with_rounding(
         first: &Ensemble,
         second: &Ensemble,
@@ -270,18 +275,20 @@ impl Layout {
         &self.pieces
     }
 
-    /// The position of a model's sum among all sums.
+    /// The position of one model's sum among the sums of all models.
     pub fn sum_of(&self, model: usize, group: usize) -> usize {
         self.offsets[model] + group
     }
 
-    /// The position of the sum that holds the rounding of the second model's group, before averaging.
+    /// The position of the sum that holds the rounding of one of the second model's sums, before
+    /// averaging.
     pub(crate) fn rounding_of(&self, group: usize) -> usize {
         self.offsets[2] + group
     }
 
-    /// The rows that every input of the domain satisfies: the scores of other models that it asks for, with room for
-    /// their rounding. A cell that satisfies them may be outside of the domain all the same ([`Grid::scores_hold`]).
+    /// The rows that every input of the domain satisfies: one for each score of another model that
+    /// the domain limits, with room for rounding. A cell that satisfies them may still be outside
+    /// of the domain ([`Grid::scores_hold`]).
     pub fn domain_rows(&self) -> Vec<Row> {
         let row = |(own, &first): (&Where, &usize)| {
             let bound = own.needed().expect("a grid is made for domains whose models are known").clone();
@@ -302,12 +309,12 @@ impl Layout {
         self.exponent
     }
 
-    /// Does every piece look at one axis at most?
+    /// Does every piece depend on at most one axis?
     pub fn is_univariate(&self) -> bool {
         self.pieces.iter().all(|piece| piece.axes.len() <= 1)
     }
 
-    /// The cells of an input row as the search counts them, `None` outside the domain.
+    /// The cells of an input row, as the search counts cells; `None` outside the domain.
     pub fn cells_of(&self, row: &[f64]) -> Option<Vec<CellId>> {
         let mut cells = self.grid.cells_of(row)?;
         for (cell, (axis, missing_as)) in cells.iter_mut().zip(self.grid.axes().iter().zip(&self.missing_as))
@@ -321,20 +328,20 @@ impl Layout {
         Some(cells)
     }
 
-    /// Do the pieces have so many leaves that a look at all of them takes a while?
+    /// Do the pieces have more than `MANY_LEAVES` leaves, so that visiting all of them takes long?
     pub(crate) fn is_large(&self) -> bool {
         self.pieces.iter().map(Piece::leaf_count).sum::<usize>() > MANY_LEAVES
     }
 
-    /// How many cells of each axis the search looks at.
+    /// How many cells of each axis the search visits.
     pub fn axis_sizes(&self) -> Vec<u32> {
         searched_sizes(&self.grid, &self.missing_as)
     }
 }
 
 impl Piece {
-    /// Does one leaf hold all cells of a box? Of a piece with one axis each run counts as a leaf of its own, as it
-    /// does in certificates.
+    /// Does one leaf hold all cells of a box? In a piece with one axis each run counts as a leaf,
+    /// as it does in certificates.
     pub(crate) fn is_settled(&self, ranges: &[(u32, u32)]) -> bool {
         let runs = |axis: &PieceAxis| {
             let (low, high) = ranges[axis.axis];
@@ -343,7 +350,7 @@ impl Piece {
         if let [axis] = &self.axes[..] {
             return runs(axis).count() == 1;
         }
-        // Without masks it is not known: the caller splits on.
+        // Without masks this is unknown; `false` makes the caller split further.
         if self.tree.is_some() {
             return self.axes.is_empty();
         }
@@ -359,7 +366,8 @@ impl Piece {
         self.axes.is_empty() || leaves == 1
     }
 
-    /// The trees of the first and of the second model that are laid over each other here, ascending.
+    /// The trees of the first and of the second model that are laid over each other in this piece,
+    /// ascending.
     pub fn trees(&self) -> [&[u32]; 2] {
         self.trees.each_ref().map(Vec::as_slice)
     }
@@ -409,7 +417,7 @@ fn searched_sizes(grid: &Grid, missing_as: &[Option<CellId>]) -> Vec<u32> {
     grid.axes().iter().zip(missing_as).map(without).collect()
 }
 
-/// For each axis the first cell that every split sends where it sends missing values.
+/// For each axis, the first cell that every split sends to the same side as missing values.
 fn equals_of_missing<S: Borrow<CellSet>>(
     grid: &Grid,
     splits: impl Iterator<Item = (usize, S)>,
@@ -418,7 +426,7 @@ fn equals_of_missing<S: Borrow<CellSet>>(
     if fault::ignores_missing() {
         return missing.iter().map(|cell| cell.filter(|cell| cell.0 > 0).map(|_| CellId(0))).collect();
     }
-    // The cells that every split so far treats as missing ones, as ranges.
+    // The cells that all splits so far treat like missing values, as ranges.
     let mut alike: Vec<Vec<(u32, u32)>> =
         missing.iter().map(|cell| cell.iter().map(|cell| (0, cell.0)).collect()).collect();
     let mut next = Vec::new();
@@ -450,7 +458,7 @@ fn intersect(first: &[(u32, u32)], second: impl Iterator<Item = (u32, u32)>, com
 }
 
 struct PieceMaker<'a> {
-    /// How many cells of each axis count.
+    /// How many cells of each axis the search visits.
     sizes: &'a [u32],
     sums: usize,
     most_masked: usize,
@@ -461,7 +469,7 @@ struct PieceMaker<'a> {
 }
 
 impl PieceMaker<'_> {
-    /// Adds the overlay of these trees, or each on its own where the overlay is too large.
+    /// Adds the overlay of these trees, or each tree on its own if the overlay is too large.
     fn add(&mut self, stack: &[&Layer<'_>]) -> Result<(), StopReason> {
         let univariate = stack.iter().all(|layer| layer.axes.len() <= 1);
         let largest = stack.iter().map(|layer| layer.tree.leaf_count()).max().unwrap_or(1);
@@ -477,7 +485,8 @@ impl PieceMaker<'_> {
     }
 
     fn piece(&self, stack: &[&Layer<'_>], tree: Joint, values: Vec<BigInt>) -> Piece {
-        // For each axis the first cells of its runs. A run ends where some split's side changes.
+        // For each axis, the first cells of its runs. A new run starts where some split changes its
+        // side.
         let mut starts: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
         for (axis, set) in stack.iter().flat_map(|layer| layer.splits.iter().flatten()) {
             let size = self.sizes[*axis];
@@ -513,7 +522,8 @@ fn scaled(value: &Exact, exponent: i64) -> BigInt {
     value.scaled(exponent).expect("the exponent is the smallest of all")
 }
 
-/// The smallest power of two that all products of weight and leaf, and all intercepts, are multiples of.
+/// An exponent, at most 0, such that all products of weight and leaf, and all intercepts, are
+/// multiples of 2 to its power.
 fn smallest_exponent<'a>(models: impl Iterator<Item = &'a Ensemble>) -> i64 {
     let mut smallest = 0;
     let mut see = |value: &Exact| {

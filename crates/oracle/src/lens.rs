@@ -1,14 +1,15 @@
 //! Upper bounds of one combination of rows, fast and exact.
 //!
 //! For multipliers `lambda >= 0` every solution satisfies
-//! `sum over pieces of lambda.value >= lambda.bound`; so a box where the sum of each piece's largest
-//! reachable `lambda.value` stays below `lambda.bound` holds no solution. Values are integers, brought to
-//! 64 bits by dividing with a power of two and rounding **up** (the bound is rounded up too, which keeps
-//! the implication), so there is no floating point and no slack; where nothing was cut off the lens is
-//! `exact`.
+//! `sum over pieces of lambda.value >= lambda.bound`. So a box holds no solution if the sum of each
+//! piece's largest reachable `lambda.value` stays below `lambda.bound`. Values are integers,
+//! brought to 64 bits by dividing by a power of two and rounding **up**. The bound is rounded up
+//! too: a solution's unrounded sum reaches the unrounded bound, so its rounded values still reach
+//! the rounded bound. So there is no floating point and no tolerance. A lens from which nothing was
+//! cut off is `exact`.
 //!
-//! Leaves of a piece are sorted by value: the largest reachable one is the highest set bit of the mask of
-//! reachable leaves. Pieces that are too large for masks are looked at in `lens_tree`.
+//! Leaves of a piece are sorted by value, so the largest reachable one is the highest set bit of
+//! the mask of reachable leaves. Pieces that are too large for masks are handled in `lens_tree`.
 
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
@@ -23,72 +24,77 @@ mod remains;
 
 pub(crate) use remains::{MOST_AXES, Remains};
 
-/// Values are cut to this many bits, so that sums of all pieces stay far from overflow.
+/// Values keep at most this many bits, so that sums over all pieces stay far from overflow.
 const VALUE_BITS: u64 = 61;
-/// Up to this many entries, the run of each cell is looked up in a table; beyond that it is searched for.
+/// Up to this many entries, a table gives the run of each cell; beyond that it is searched for.
 const MOST_LOOKED_UP: usize = 1 << 22;
-/// Along so few runs, masks of many leaves are joined run by run, beyond that leaf by leaf.
+/// On axes with at most this many runs, masks of more than one word are joined run by run; beyond
+/// that, leaf by leaf.
 const FEW_RUNS: usize = 4;
 /// Words of the longest mask.
 const MOST_WORDS: usize = MOST_MASKED_OF_SCORES.div_ceil(64);
 
-/// One combination of rows.
+/// A combination of rows, from which upper bounds of boxes are computed.
 #[derive(Clone, Debug)]
 pub(crate) struct Lens {
     /// The multiplier of each row.
     pub(crate) multipliers: Vec<u64>,
-    /// A box is alive while its upper bound reaches this.
+    /// A box may hold a solution while its upper bound is at least this.
     pub(crate) bound: i64,
-    /// Nothing was rounded.
+    /// Whether nothing was rounded.
     pub(crate) exact: bool,
-    /// The sum of the ranges of all pieces: the scale of this lens.
+    /// The largest minus the smallest value of each piece, summed over all pieces: the scale of
+    /// this lens.
     pub(crate) range: i64,
-    /// What pieces add whose leaves are all equal.
+    /// The sum of the pieces whose leaves are all equal.
     constant: i64,
     pieces: Vec<LensPiece>,
-    /// Leaf values of all pieces, each piece ascending.
+    /// Leaf values of all pieces, ascending within each piece.
     values: Vec<i64>,
-    /// For each axis the pieces that look at it: first those that matter to the bound, then the silent ones.
+    /// For each axis, the pieces that depend on it: first those that matter to the bound, then the
+    /// silent ones.
     by_axis: Vec<Vec<LensAxis>>,
-    /// For each axis how many of its pieces matter to the bound. A silent piece adds the same whatever its leaf
-    /// is; it is kept only for the sake of the companion row.
+    /// For each axis, how many of its pieces matter to the bound. A silent piece adds the same
+    /// value at every leaf; it is kept only for the companion row.
     loud: Vec<usize>,
-    /// A second row beside the only row of this lens.
+    /// A second row, bounded together with the only row of this lens.
     companion: Option<Companion>,
-    /// Masks of all runs, bits in the order of the values.
+    /// Masks of all runs; their bits are in the order of the values.
     masks: Vec<u64>,
     starts: Vec<u32>,
-    /// For each axis of each piece the run of every cell; empty where that would be too large.
+    /// For each axis of each piece, the run of every cell; empty if that table would be too large.
     run_of: Vec<u32>,
-    /// For each axis of each piece with more than 64 leaves: the first and the last run that hold each leaf.
+    /// For each axis of each piece with more than 64 leaves, the first and the last run that hold
+    /// each leaf.
     spans: Vec<(u16, u16)>,
-    /// Pieces that have no masks.
+    /// The pieces that have no masks.
     trees: Vec<LensTree>,
-    /// For each axis the trees that it matters to.
+    /// For each axis, the trees that depend on it.
     trees_by_axis: Vec<Vec<u32>>,
-    /// The cells of each axis.
+    /// The number of cells of each axis.
     sizes: Vec<u32>,
 }
 
-/// A second row over the pieces of a lens, brought to 64 bits as its own lens does it.
+/// A second row over the pieces of a lens, brought to 64 bits in the same way as the lens.
 #[derive(Clone, Debug)]
 struct Companion {
     bound: i64,
-    /// What pieces add that the lens leaves out.
+    /// The second row's sum over the pieces that the lens leaves out.
     constant: i64,
-    /// For each leaf, in the order of the lens's `values`: its value in the lens, and in the second row.
+    /// For each leaf, in the order of the lens's `values`: its value in the lens and in the second
+    /// row.
     pairs: Vec<(i64, i64)>,
 }
 
 #[derive(Clone, Debug)]
 struct LensPiece {
-    /// Where its values begin.
+    /// Where its values begin in `values`.
     values: u32,
     leaves: u32,
-    /// Where its mask stands in a view.
+    /// Where its mask begins in a view.
     place: u32,
     words: u32,
-    /// Its axes, with their entries in `by_axis`.
+    /// Its axes, each with the index of its entry in `by_axis`.
     axes: Vec<(usize, usize)>,
 }
 
@@ -98,20 +104,21 @@ struct LensAxis {
     /// Where its runs begin in `starts`, and how many there are.
     first_run: u32,
     runs: u32,
-    /// Where its masks begin.
+    /// Where its masks begin in `masks`.
     masks: u32,
-    /// Where the run of each cell of the axis stands in `run_of`.
+    /// Where the runs of the axis's cells begin in `run_of`.
     cells: u32,
-    /// Where the spans of its leaves begin; none where the runs of some leaf have others between them.
+    /// Where the spans of its leaves begin in `spans`; `None` for one-word masks, and if the runs
+    /// of some leaf do not follow each other.
     spans: Option<u32>,
 }
 
 /// A combination of rows brought to 64 bits: divided by a power of two and rounded up.
 struct Rounded {
     bound: i64,
-    /// Nothing was cut off.
+    /// Whether nothing was cut off.
     exact: bool,
-    /// For each piece the value of each leaf.
+    /// For each piece, the value of each leaf.
     values: Vec<Vec<i64>>,
 }
 
@@ -140,13 +147,13 @@ impl Rounded {
     }
 }
 
-/// What a lens sees of a box.
+/// A lens's view of a box.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     masks: Vec<u64>,
-    /// The largest value of each piece, those with masks first.
+    /// The largest value of each piece: first the pieces with masks, then the others.
     maxima: Vec<i64>,
-    /// The box itself, where some piece has no masks.
+    /// The box itself if some piece has no masks; otherwise empty.
     ranges: Vec<(u32, u32)>,
     pub(crate) upper: i64,
 }
@@ -165,13 +172,14 @@ impl View {
 }
 
 impl Lens {
-    /// A combination of rows.
+    /// The lens of a combination of rows, with one multiplier for each row.
     pub(crate) fn new(system: &System<'_>, multipliers: &[u64]) -> Self {
         Self::build(system, multipliers, None)
     }
 
-    /// One row. All but the last one have the last row as their companion, so that what remains of a small box
-    /// can be looked at in both rows. Where some piece is too large for masks, no box counts as small.
+    /// One row. Every row but the last has the last row as its companion, so that the remains of a
+    /// small box can be checked in both rows. If some piece is too large for masks, no box counts
+    /// as small.
     pub(crate) fn of_row(system: &System<'_>, row: usize) -> Self {
         let rows = system.row_count();
         let unit = |wanted: usize| -> Vec<u64> { (0..rows).map(|row| u64::from(row == wanted)).collect() };
@@ -237,7 +245,7 @@ impl Lens {
         lens
     }
 
-    /// Adds a piece without masks.
+    /// Adds a piece that has no masks.
     fn add_tree(&mut self, axes: &[PieceAxis], tree: LensTree, values: &[i64]) {
         let index = self.trees.len() as u32;
         axes.iter().for_each(|axis| self.trees_by_axis[axis.axis].push(index));
@@ -246,7 +254,7 @@ impl Lens {
         self.range += bounds.map_or(0, |(high, low)| high - low);
     }
 
-    /// Adds a piece with these axes and leaf values, and its values in the companion row.
+    /// Adds a piece with these axes, its leaf values, and its values in the companion row.
     fn add_piece(&mut self, axes: &[PieceAxis], looked_up: bool, values: &[i64], beside: Option<&[i64]>) {
         let mut order: Vec<u32> = (0..values.len() as u32).collect();
         order.sort_by_key(|&leaf| (values[leaf as usize], leaf));
@@ -294,7 +302,8 @@ impl Lens {
         }
     }
 
-    /// Adds the spans of the leaves of the last piece along an axis, whose masks are the last ones.
+    /// Adds the spans of the last piece's leaves along an axis; the masks of that axis are the last
+    /// ones.
     fn add_spans(&mut self, axis: usize, leaves: usize) {
         let words = leaves.div_ceil(64);
         let entry = self.by_axis[axis].last().expect("was added just now");
@@ -314,7 +323,7 @@ impl Lens {
         }
     }
 
-    /// Can what remains of a small box be looked at in two rows?
+    /// Can the remains of a small box be checked in two rows?
     pub(crate) fn has_companion(&self) -> bool {
         self.companion.is_some()
     }
@@ -337,7 +346,7 @@ impl Lens {
         View { masks, maxima, ranges: self.sizes[..axes].iter().map(|&size| (0, size)).collect(), upper }
     }
 
-    /// Is a solution still possible in the box of this view?
+    /// May the box of this view hold a solution?
     pub(crate) fn alive(&self, view: &View) -> bool {
         view.upper >= self.bound + fault::looseness(self.range)
     }
@@ -394,9 +403,9 @@ impl Lens {
         }
     }
 
-    /// For each cell `c` in `low..high`: how much the upper bound falls when the axis is narrowed to
-    /// `low..=c` (`left[c]`) and to `c+1..high` (`right[c]`). Entries outside `low..high-1` are not
-    /// written; both slices are as long as the axis.
+    /// For each cell `c` in `low..high-1`: how much the upper bound falls if the axis is narrowed
+    /// to `low..=c` (`left[c]`) and to `c+1..high` (`right[c]`). Both slices are as long as the
+    /// axis; entries outside `low..high` are not written.
     pub(crate) fn profile(
         &self,
         view: &View,
@@ -410,7 +419,7 @@ impl Lens {
         left[first..end].fill(0);
         right[first..end].fill(0);
         self.profile_trees(view, axis, low, high, left, right);
-        // Differences first, sums at the end.
+        // First collect differences between neighbouring cells, then add them up.
         for entry in &self.by_axis[axis][..self.loud[axis]] {
             let piece = &self.pieces[entry.piece as usize];
             let words = piece.words as usize;
@@ -478,7 +487,7 @@ impl Lens {
         }
     }
 
-    /// [`profile`](Self::profile) of the pieces without masks, as differences to the cell before.
+    /// [`profile`](Self::profile) of the pieces without masks, as differences from the cell before.
     fn profile_trees(
         &self,
         view: &View,
@@ -508,8 +517,9 @@ impl Lens {
         }
     }
 
-    /// [`profile`](Self::profile) of one piece with more than 64 leaves, each of which holds neighbouring runs: the leaves are
-    /// looked at from the highest on, until they reach from one end of the axis to the other.
+    /// [`profile`](Self::profile) of one piece with more than 64 leaves, each of which holds
+    /// neighbouring runs. Leaves are visited from the largest value down, until the loss of every
+    /// prefix and suffix of the runs is known.
     #[expect(clippy::too_many_arguments, reason = "the innards of `profile`, split off for wide masks only")]
     fn profile_spans(
         &self,
@@ -523,8 +533,8 @@ impl Lens {
         left: &mut [i64],
         right: &mut [i64],
     ) {
-        // What is known is the loss of all prefixes that end with a run from `lowest` on, and of all suffixes that begin with
-        // a run up to `highest`.
+        // Known so far: the loss of every prefix that ends at run `lowest` or later, and of every
+        // suffix that begins at run `highest` or earlier.
         let (mut lowest, mut highest) = (to - 1, from);
         for word in (0..mine.len()).rev() {
             let mut bits = mine[word];
@@ -554,7 +564,7 @@ impl Lens {
         }
     }
 
-    /// [`profile`](Self::profile) of one piece with more than 64 leaves.
+    /// [`profile`](Self::profile) of one piece with more than 64 leaves, run by run.
     #[expect(clippy::too_many_arguments, reason = "the innards of `profile`, split off for wide masks only")]
     fn profile_wide(
         &self,
@@ -569,7 +579,7 @@ impl Lens {
         right: &mut [i64],
     ) {
         let words = mine.len();
-        // On the stack: this is called for every wide piece of every axis of every box.
+        // On the stack, because this is called for every wide piece of every axis of every box.
         let mut room = [0; MOST_WORDS];
         let allowed = &mut room[..words];
         let widen = |allowed: &mut [u64], run: usize| {
@@ -608,7 +618,8 @@ impl Lens {
         unreachable!("the leaves of a piece cover every box")
     }
 
-    /// For each cell of `low..high`, the change of the upper bound when the axis is narrowed to it alone.
+    /// For each cell of `low..high`: how much the upper bound falls if the axis is narrowed to that
+    /// cell alone.
     pub(crate) fn cell_losses(&self, view: &View, axis: usize, low: u32, high: u32, losses: &mut [i64]) {
         let (first, end) = (low as usize, high as usize);
         losses[first..end].fill(0);
@@ -666,7 +677,7 @@ impl Lens {
         self.constant + self.pieces.iter().map(value).chain(trees).sum::<i64>()
     }
 
-    /// For each cell of an axis: how much the sum at `cells` rises when the axis is set to it.
+    /// For each cell of an axis: how much the sum at `cells` rises if the axis is set to that cell.
     pub(crate) fn rises(&self, cells: &[CellId], axis: usize, rises: &mut [i64]) {
         rises.fill(0);
         for &tree in &self.trees_by_axis[axis] {
@@ -699,7 +710,7 @@ impl Lens {
         rises.iter_mut().for_each(|slot| *slot -= now);
     }
 
-    /// The leaves of a piece that hold `cells` on all its axes but `without`.
+    /// One word of the mask of a piece's leaves that hold `cells` on all its axes except `without`.
     fn mask_at(&self, piece: &LensPiece, word: usize, cells: &[CellId], without: Option<usize>) -> u64 {
         let mut mask = u64::MAX;
         for &(axis, entry) in piece.axes.iter().filter(|(axis, _)| without != Some(*axis)) {
@@ -710,7 +721,7 @@ impl Lens {
         mask
     }
 
-    /// The value of the highest leaf of a word.
+    /// The value of the highest leaf in one word of a mask.
     fn highest(&self, piece: &LensPiece, word: usize, bits: u64) -> i64 {
         self.values[piece.values as usize + word * 64 + 63 - bits.leading_zeros() as usize]
     }
@@ -719,7 +730,7 @@ impl Lens {
         &self.starts[entry.first_run as usize..][..entry.runs as usize]
     }
 
-    /// The runs that cells `low..high` touch.
+    /// The runs that meet the cells `low..high`.
     #[inline]
     fn run_range(&self, entry: &LensAxis, low: u32, high: u32) -> (usize, usize) {
         (self.run_at(entry, low), self.run_at(entry, high - 1) + 1)
@@ -735,12 +746,12 @@ impl Lens {
     }
 }
 
-/// Is a mask of one word down to one leaf? No narrowing changes it then.
+/// Has a mask of one word only one leaf left? Then narrowing cannot change it.
 fn one_leaf(mask: &[u64]) -> bool {
     matches!(mask, [one] if one.is_power_of_two())
 }
 
-/// The cell behind the last one of a run, but not beyond `end`.
+/// The first cell after a run, but at most `end`.
 fn run_end(starts: &[u32], run: usize, end: usize) -> usize {
     starts.get(run + 1).map_or(end, |&start| (start as usize).min(end))
 }

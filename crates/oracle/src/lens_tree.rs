@@ -1,8 +1,8 @@
-//! What a lens sees of a piece that is too large for masks: the piece's tree, with the largest value below
-//! each node.
+//! A piece that is too large for masks, as a lens uses it: the piece's tree, with the largest value
+//! below each node.
 //!
-//! The largest value in a box is found by a walk that looks at the better side first and leaves out what cannot
-//! beat the best leaf so far. Nothing is kept for each box but its ranges.
+//! The largest value in a box is found by a walk that visits the better side first and skips nodes
+//! that cannot beat the best leaf found. Nothing is stored for each box except its ranges.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use secateur_model::CellId;
 
 use crate::joint::{Joint, Part};
 
-/// A large piece as one lens sees it.
+/// A large piece as one lens uses it.
 #[derive(Clone, Debug)]
 pub(crate) struct LensTree {
     joint: Arc<Joint>,
@@ -19,7 +19,7 @@ pub(crate) struct LensTree {
 }
 
 impl LensTree {
-    /// The tree with these values of its leaves.
+    /// The tree with these leaf values.
     pub(crate) fn new(joint: &Arc<Joint>, values: &[i64]) -> Self {
         let mut tops = vec![0; joint.len()];
         for node in (0..joint.len()).rev() {
@@ -31,7 +31,7 @@ impl LensTree {
         Self { joint: Arc::clone(joint), tops }
     }
 
-    /// The largest value anywhere.
+    /// The largest value of all leaves.
     pub(crate) fn whole(&self) -> i64 {
         self.tops[0]
     }
@@ -41,7 +41,8 @@ impl LensTree {
         self.tops[self.joint.leaf_node(cells)]
     }
 
-    /// The largest value in a box, which is known to be at most `most`.
+    /// The largest value in a box. It is known to be at most `most`, so the walk stops when it
+    /// finds that value.
     pub(crate) fn top(&self, ranges: &[(u32, u32)], most: i64) -> i64 {
         let mut best = i64::MIN;
         let mut open = vec![0];
@@ -58,7 +59,7 @@ impl LensTree {
                 }
                 Part::Split { axis, children: [first, second] } => {
                     let better = if self.tops[second] > self.tops[first] { second } else { first };
-                    // The better side is looked at first: it is pushed last.
+                    // The better side is pushed last, so it is visited first.
                     for child in [first + second - better, better] {
                         if self.joint.meets(child, ranges[axis]) {
                             open.push(child);
@@ -70,11 +71,11 @@ impl LensTree {
         best
     }
 
-    /// Visits every leaf that a box meets, with the cells of one axis that lead to it (all of them where the
-    /// tree does not split the axis on the way).
+    /// Visits every leaf that a box meets, with the cells of one axis that lead to it (the box's
+    /// cells of the axis if the tree does not split the axis on the path).
     fn visit(&self, ranges: &[(u32, u32)], axis: usize, mut leaf: impl FnMut(i64, &[(u32, u32)])) {
         let whole = [ranges[axis]];
-        // A node, and the node on the way whose set is that of the axis.
+        // A node, and the last node on its path that has a set of the axis.
         let mut open: Vec<(usize, Option<usize>)> = vec![(0, None)];
         while let Some((node, last)) = open.pop() {
             match self.joint.part(node) {
@@ -93,8 +94,9 @@ impl LensTree {
         }
     }
 
-    /// For each cell of `low..high` the largest value where an axis is narrowed to the cells up to it, and to
-    /// the cells from it on; the slices begin with `low`. The box has `low..high` on that axis.
+    /// For each cell of `low..high`, the largest value if an axis is narrowed to the cells up to
+    /// this one, and to the cells from this one on. The slices begin with `low`. The box has
+    /// `low..high` on that axis.
     pub(crate) fn narrowed(&self, ranges: &[(u32, u32)], axis: usize, up_to: &mut [i64], from: &mut [i64]) {
         let (low, high) = ranges[axis];
         up_to.fill(i64::MIN);
@@ -116,7 +118,7 @@ impl LensTree {
         }
     }
 
-    /// For each cell of `low..high` the largest value where the axis is narrowed to it alone.
+    /// For each cell of `low..high`, the largest value if the axis is narrowed to that cell alone.
     pub(crate) fn of_cells(&self, ranges: &[(u32, u32)], axis: usize, tops: &mut [i64]) {
         let (low, high) = ranges[axis];
         tops.fill(i64::MIN);
@@ -130,8 +132,8 @@ impl LensTree {
         });
     }
 
-    /// Adds to each cell of an axis the value there, other axes staying at `cells`: as differences to the cell
-    /// before.
+    /// Adds, for each cell of an axis, the value there while the other axes stay at `cells`; stored
+    /// as differences from the cell before.
     pub(crate) fn along(&self, cells: &[CellId], axis: usize, differences: &mut [i64]) {
         let whole = [(0, differences.len() as u32)];
         let mut open: Vec<(usize, Option<usize>)> = vec![(0, None)];

@@ -1,9 +1,9 @@
 //! Systems of additive tree inequalities: a witness, or a proof that there is none.
 //!
-//! An [`Layout`] lays the trees of one or two models over their common grid of cells; a [`System`] asks
-//! for a cell where several sums reach their bounds; [`solve`] answers. A [`Comparison`] asks whether two
-//! models decide alike. Nothing here is decided by a tolerance: all numbers are integers at a common
-//! scale.
+//! A [`Layout`] lays the trees of one or two models over their common grid of cells; a [`System`]
+//! asks for a cell where several sums reach their bounds; [`solve`] answers. A [`Comparison`] asks
+//! whether two models decide alike. No tolerance decides anything here: all numbers are integers at
+//! a common scale.
 
 mod branch;
 mod certify;

@@ -1,15 +1,16 @@
-//! Masks of small pieces: for each run of cells the leaves that hold it, as bits.
+//! Masks of small pieces: for each run of cells, the leaves that hold it, as bits.
 
 use crate::joint::{Joint, Part};
 use crate::layout::PieceAxis;
 
-/// Takes leaves out of the masks of runs that they do not hold: what leads to one side of a split does not lead
-/// to the leaves of the other. Bits behind the last leaf are cleared.
+/// Removes leaves from the masks of runs that they do not hold: a run that leads to one side of a
+/// split does not lead to the leaves of the other side. Bits after the last leaf are cleared.
 pub(crate) fn fill_masks(axes: &mut [PieceAxis], tree: &Joint) {
     let below = tree.leaves_below();
     for node in 0..tree.len() {
         let Part::Split { axis, children } = tree.part(node) else { continue };
-        // Where all splits of an axis send every cell one way, the tree does not split it.
+        // If all splits of an axis send every cell to one side, the tree does not depend on that
+        // axis.
         let Ok(place) = axes.binary_search_by_key(&axis, |own| own.axis) else { continue };
         let own = &mut axes[place];
         for (child, other) in [(children[0], children[1]), (children[1], children[0])] {

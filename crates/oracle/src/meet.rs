@@ -1,13 +1,14 @@
 //! Two rows over pieces of one feature each: solved without branching, by meeting in the middle.
 //!
-//! Each axis is a table of pairs (f, g), one for each run of cells. The axes are shared out over two
-//! halves; each half lists the sums of all combinations, without those that
+//! Each axis is a table of pairs (f, g), one for each run of cells. The axes are shared out over
+//! two halves; each half lists the sums of all combinations, except those that
 //! - cannot reach a bound even with the best of everything else, or
-//! - are no better than another one in both rows (it would do as well).
+//! - are no better than another one in both rows (which can replace them).
 //!
-//! In both lists f falls and g rises. For each entry of the first, the entries of the second with enough f
-//! are a prefix, its last one has the best g, and the prefix only shrinks: one pass decides. Everything is
-//! exact; where numbers are too wide for that, the caller searches boxes instead.
+//! In both lists f falls and g rises. For each entry of the first list, the entries of the second
+//! with enough f are a prefix, whose last entry has the best g. As f falls in the first list, the
+//! prefix shrinks, so one pass decides. Everything is exact; if numbers are too wide for that, the
+//! caller searches boxes instead.
 
 use std::time::Instant;
 
@@ -17,16 +18,17 @@ use secateur_model::CellId;
 use crate::stop::SearchBudget;
 use crate::system::System;
 
-/// No half may list more combinations than this, before those without use are dropped.
+/// No half may list more combinations than this, before the useless ones are dropped.
 const MOST: usize = 8_000_000;
-/// Combinations that are listed and sorted in a second, about: with less time left a half may list fewer.
+/// About how many combinations are listed and sorted in a second: with little time left, a half may
+/// list fewer.
 const PER_SECOND: f64 = 4e6;
-/// Combinations of a list between two looks at the clock.
+/// Combinations of a list between two checks of the clock.
 const POLL: usize = 1 << 10;
-/// Numbers must leave room for sums in 128 bits.
+/// Numbers have at most this many bits, to leave room for sums in 128 bits.
 const BITS: u64 = 120;
 
-/// A sum of table entries, and which they are (mixed radix over the axes of its half).
+/// A sum of table entries, and the code of these entries (mixed radix over the axes of its half).
 #[derive(Clone, Copy)]
 struct Partial {
     f: i128,
@@ -34,7 +36,7 @@ struct Partial {
     code: u64,
 }
 
-/// The runs of one axis.
+/// The runs of one axis, with their values in the two rows.
 struct Table {
     axis: usize,
     /// First cell of each run.
@@ -49,19 +51,20 @@ impl Table {
     }
 }
 
-/// What meeting in the middle finds.
+/// The result of meeting in the middle.
 pub(crate) enum Met {
     /// A cell that satisfies the system.
     Solution(Vec<CellId>),
-    /// There is none; the axes of the first half, ascending.
+    /// There is no solution; holds the axes of the first half, ascending.
     Nothing(Vec<usize>),
 }
 
-/// A solution, or a proof that there is none; `None` where this method does not apply, or the budget is too small
-/// for it.
+/// A solution, or a proof that there is none; `None` if the method does not apply, or the budget is
+/// too small for it.
 pub(crate) fn solve(system: &System<'_>, budget: &SearchBudget) -> Option<Met> {
     let layout = system.layout();
-    // One table for each axis: trees of models that only choose inputs are pieces beside the others.
+    // The method needs one table for each axis, but trees of models that only limit the domain are
+    // pieces of their own.
     let chosen = !layout.grid().inputs().wheres().is_empty();
     if system.row_count() != 2 || !layout.is_univariate() || chosen {
         return None;
@@ -83,12 +86,12 @@ pub(crate) fn solve(system: &System<'_>, budget: &SearchBudget) -> Option<Met> {
         });
         tables.push(Table { axis: axis.axis, entries: entries.collect(), starts: axis.starts.clone() });
     }
-    // Sums of all tables together must fit as well.
+    // The sum of all tables together must fit as well.
     let total = tables.iter().flat_map(|table| &table.entries).try_fold(0i128, |total, entry| {
         total.checked_add(entry.0.checked_abs()?)?.checked_add(entry.1.checked_abs()?)
     })?;
     total.checked_add(bounds.0.checked_abs()?)?.checked_add(bounds.1.checked_abs()?)?;
-    // Large axes first, always into the smaller half.
+    // Take large axes first, and always add to the smaller half.
     tables.sort_by_key(|table| std::cmp::Reverse(table.entries.len()));
     let mut halves = [Vec::new(), Vec::new()];
     let mut sizes = [1f64; 2];
@@ -100,7 +103,7 @@ pub(crate) fn solve(system: &System<'_>, budget: &SearchBudget) -> Option<Met> {
     let best = halves
         .each_ref()
         .map(|half| half.iter().map(Table::best).fold((0, 0), |sum, top| (sum.0 + top.0, sum.1 + top.1)));
-    // Two lists are held at a time, the new one and what it is made from, in each half.
+    // Each half holds two lists at a time: the new one, and the one that it is made from.
     let entries = budget.memory.map_or(MOST, |bytes| (bytes / 4) as usize / size_of::<Partial>()).min(MOST);
     let left = budget.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     let entries = left.map_or(entries, |left| entries.min((left.as_secs_f64() * PER_SECOND) as usize));
@@ -125,7 +128,8 @@ pub(crate) fn solve(system: &System<'_>, budget: &SearchBudget) -> Option<Met> {
     }))
 }
 
-/// All useful sums of one half, by falling f and rising g; `None` where there are too many, or the time is up.
+/// All useful sums of one half, by falling f and rising g; `None` if there are too many, or the
+/// time is over.
 fn combine(
     half: &[Table],
     bounds: (i128, i128),
@@ -172,8 +176,8 @@ fn combine(
 
 /// A pair of partial sums that reaches both bounds. In both lists f falls and g rises.
 fn meet(first: &[Partial], second: &[Partial], bounds: (i128, i128)) -> Option<(Partial, Partial)> {
-    // Entries of the second with enough f are a prefix; it shrinks as f of the first falls, and its last
-    // entry has the best g.
+    // Entries of the second list with enough f are a prefix. It shrinks as f falls in the first
+    // list, and its last entry has the best g.
     let mut enough = second.len();
     for partial in first {
         while enough > 0 && partial.f + second[enough - 1].f < bounds.0 {

@@ -1,10 +1,10 @@
 //! Multipliers that make the root bound small.
 //!
 //! `phi(lambda) = sum over pieces of max over leaves of lambda.value - lambda.bound` is convex and
-//! homogeneous; a lambda with `phi < 0` proves the system empty at once. That happens when one model is a
-//! multiple of the other: [`proportional`] tries ratios read off the pieces. [`best`] takes a few
-//! subgradient steps in floating point. What is found here is only a hint: the lens computes its bound
-//! exactly.
+//! homogeneous; a lambda with `phi < 0` proves at once that the system has no solution. That
+//! happens if one model is a multiple of the other: [`proportional`] tries ratios taken from the
+//! pieces. [`best`] takes a few subgradient steps in floating point. Multipliers found here are
+//! only hints: the lens computes its bound exactly.
 
 use num_traits::ToPrimitive;
 
@@ -14,10 +14,11 @@ use crate::system::System;
 
 /// Multipliers are rounded to this many bits.
 const BITS: i32 = 40;
-/// A measured ratio is also tried rounded to this many bits: the intended ratio is often a short number.
+/// A measured ratio is also tried rounded to this many bits: the intended ratio is often a short
+/// number.
 const SHORT_BITS: i32 = 12;
-/// A combination in which less than this share of a model's range is left makes the models nearly
-/// proportional.
+/// Two models are nearly proportional if some combination leaves less than this share of a model's
+/// range.
 const NEARLY: f64 = 1e-3;
 
 /// The values of all pieces in floating point, each row divided by its range.
@@ -34,7 +35,7 @@ impl Normalised {
         self.pieces.iter().map(top).sum::<f64>() - dot(&self.bounds)
     }
 
-    /// The direction in which phi rises at lambda.
+    /// A subgradient of phi at lambda.
     fn gradient(&self, lambda: &[f64]) -> Vec<f64> {
         let mut gradient: Vec<f64> = self.bounds.iter().map(|b| -b).collect();
         for piece in &self.pieces {
@@ -48,8 +49,9 @@ impl Normalised {
     }
 }
 
-/// Multipliers that prove the system empty at the root because one model is a multiple of the other: the
-/// ratio of the last row to each other one is read off the piece with the widest last row.
+/// Multipliers that prove at the root that the system has no solution, because one model is a
+/// multiple of the other. The ratio of the last row to each other row is taken from the piece with
+/// the widest last row.
 pub(crate) fn proportional(system: &System<'_>) -> Option<Vec<u64>> {
     let count = system.row_count();
     let (pieces, _) = in_f64(system);
@@ -63,9 +65,10 @@ pub(crate) fn proportional(system: &System<'_>) -> Option<Vec<u64>> {
     })
 }
 
-/// Multipliers under which almost nothing is left of either model, because one is almost a multiple of the
-/// other: a conversion, a reordered or rounded copy. The search then sees what is left, which the rows
-/// alone do not show. A ratio close to a short number is meant to be that number.
+/// Multipliers under which almost nothing is left of either model, because one is almost a multiple
+/// of the other: a conversion, a reordered or rounded copy. The search then bounds the remainder,
+/// which the rows alone do not show. A ratio close to a short number is probably meant to be that
+/// number, so both are tried.
 pub(crate) fn nearly_proportional(system: &System<'_>) -> Option<Vec<u64>> {
     let count = system.row_count();
     let (pieces, _) = in_f64(system);
@@ -86,7 +89,8 @@ pub(crate) fn nearly_proportional(system: &System<'_>) -> Option<Vec<u64>> {
     top.map(|(_, lambda)| lambda)
 }
 
-/// The gap between the upper bound over the whole space and the bound that would prove the system empty, in f64.
+/// The upper bound over the whole space minus the bound that it must stay below to prove that the
+/// system has no solution, in f64.
 pub(crate) fn excess(system: &System<'_>, lambda: &[u64]) -> f64 {
     let (pieces, bounds) = in_f64(system);
     let dot = |values: &[f64]| values.iter().zip(lambda).map(|(&v, &l)| v * l as f64).sum::<f64>();
@@ -94,8 +98,8 @@ pub(crate) fn excess(system: &System<'_>, lambda: &[u64]) -> f64 {
     pieces.iter().map(top).sum::<f64>() - dot(&bounds)
 }
 
-/// The multipliers with the smallest root bound that was found in the time of the budget; `None` if it uses one row
-/// only.
+/// The multipliers with the smallest root bound found within the budget; `None` if they use only
+/// one row.
 pub(crate) fn best(system: &System<'_>, budget: &SearchBudget) -> Option<Vec<u64>> {
     let count = system.row_count();
     if count < 2 {
@@ -153,7 +157,7 @@ fn in_f64(system: &System<'_>) -> (Vec<Vec<f64>>, Vec<f64>) {
     (pieces, system.bounds().iter().map(to_f64).collect())
 }
 
-/// The sum of the ranges of one row over all pieces.
+/// The largest minus the smallest value of one row in each piece, summed over all pieces.
 fn range(pieces: &[Vec<f64>], rows: usize, row: usize) -> f64 {
     pieces.iter().map(|piece| spread(piece, rows, row)).sum()
 }
@@ -165,19 +169,20 @@ fn spread(piece: &[f64], rows: usize, row: usize) -> f64 {
     high - low
 }
 
-/// The sum of the ranges over all pieces of a combination of rows.
+/// The sum over all pieces of the ranges of a combination of rows.
 fn left_over(pieces: &[Vec<f64>], rows: usize, lambda: &[u64]) -> f64 {
     let dot = |leaf: &[f64]| leaf.iter().zip(lambda).map(|(&value, &l)| value * l as f64).sum::<f64>();
     pieces.iter().map(|piece| spread(&piece.chunks(rows).map(dot).collect::<Vec<_>>(), 1, 0)).sum()
 }
 
-/// The ratio as integers of few bits.
+/// The quotient as a ratio of integers of few bits; `None` if it is too large or too small.
 fn short_ratio(quotient: f64) -> Option<(u64, u64)> {
     let shift = SHORT_BITS - quotient.log2().floor() as i32;
     (0..=62).contains(&shift).then(|| ((quotient * f64::powi(2.0, shift)).round() as u64, 1 << shift))
 }
 
-/// Integers in the ratio of the last row's spread to that of `row`, by the piece where it is widest.
+/// Integers in the ratio of the last row's spread to that of `row`, in the piece where the last row
+/// is widest.
 fn ratio(pieces: &[Vec<f64>], rows: usize, row: usize) -> Option<(u64, u64)> {
     let widest =
         pieces.iter().max_by(|a, b| spread(a, rows, rows - 1).total_cmp(&spread(b, rows, rows - 1)))?;
@@ -185,7 +190,7 @@ fn ratio(pieces: &[Vec<f64>], rows: usize, row: usize) -> Option<(u64, u64)> {
     if !(own > 0.0 && last > 0.0) {
         return None;
     }
-    // lambda_row * own == lambda_last * last, the larger multiplier with all bits of an f64.
+    // lambda_row * own == lambda_last * last; the larger multiplier has all bits of an f64.
     let quotient = last / own;
     let shift = 52 - quotient.log2().floor() as i32;
     if !(0..=62).contains(&shift) {

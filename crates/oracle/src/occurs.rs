@@ -1,8 +1,8 @@
-//! Is there any input at all in a domain that asks for scores of other models?
+//! Does a domain that limits the scores of other models have any input?
 //!
-//! A claim about no input is true and worth nothing, so whoever asks for one is told. Columns and groups are looked at when a
-//! domain is made; scores are not free of each other nor of the columns, so this takes a search, a short one: what it leaves open
-//! passes.
+//! A claim about no input is true and worthless, so a caller who asks for one gets an error.
+//! Columns and groups are checked when a domain is made. Scores depend on each other and on the
+//! columns, so they need a search. It is a short one; a domain that it cannot decide passes.
 
 use secateur_model::{CellId, Domain, DomainError};
 
@@ -11,15 +11,15 @@ use crate::solve::{Answer, Options, solve};
 use crate::stop::SearchBudget;
 use crate::system::System;
 
-/// Boxes that are visited for this.
+/// The most boxes that this search visits.
 const NODES: u64 = 20_000;
-/// Seconds for this.
+/// The most seconds that this search takes.
 const SECONDS: f64 = 5.0;
 
-/// Refuses a domain in which there is no input, as far as a short search proves that.
+/// Refuses a domain if a short search proves that it has no input.
 pub fn has_inputs(domain: &Domain) -> Result<(), DomainError> {
     let Some(model) = domain.scorers().next() else { return Ok(()) };
-    // The models whose scores are asked for make up the grid; the one that is laid out is any of them.
+    // All models whose scores are limited make up the grid, so any of them can be laid out.
     let Ok(narrow) = model.within(domain) else { return Ok(()) };
     let budget = SearchBudget { nodes: Some(NODES), ..SearchBudget::seconds(SECONDS) };
     let Ok(layout) = Layout::within(&[&*narrow], &budget) else { return Ok(()) };

@@ -1,5 +1,6 @@
-//! What is known of a comparison before the models are laid out: which classes belong together, the band of the
-//! claim, and its inputs. Laying out a large forest takes a while; this does not.
+//! The facts about a comparison that are known before the models are laid out: which classes belong
+//! together, the band of the claim, and its inputs. Laying out a large forest takes long; this does
+//! not.
 
 use secateur_certificate::{BandClaim, Claim, Digest, Statement};
 use secateur_model::{
@@ -12,14 +13,14 @@ use crate::compare::Comparison;
 use crate::layout::{Layout, LayoutError};
 use crate::stop::{SearchBudget, StopReason};
 
-/// How near to A's decision boundary the claim reaches.
+/// How close to A's decision boundary the claim applies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Band {
     /// The smallest band for which A's own decision is certain.
     Auto,
     /// Exact arithmetic, ties by the library's rule.
     Exact,
-    /// At least this lead.
+    /// Leads above this score.
     Score(f64),
 }
 
@@ -95,8 +96,9 @@ pub struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
-    /// Matches the category labels and the classes of two models and finds the band. Their columns are in the same
-    /// order; category codes need not be, as they are matched by label (see [`LabelMatch`]).
+    /// Matches the category labels and the classes of two models and finds the band. Their columns
+    /// must be in the same order; category codes need not be, because they are matched by label
+    /// (see [`LabelMatch`]).
     pub fn new(first: &'a Ensemble, second: &'a Ensemble, band: Band) -> Result<Self, CompareError> {
         let read = [first, second];
         for (model, name) in [(first, "first"), (second, "second")] {
@@ -125,18 +127,20 @@ impl<'a> Outline<'a> {
         };
         let accepted = Grid::common_domain(&[first, second])?;
         if !first.inputs().is_everything() {
-            // What the second model does not accept at all is told here, as the checker would.
+            // A domain that the second model does not accept is an error here, as it is in the
+            // checker.
             second.within(first.inputs())?;
         }
         Ok(Self { read, labels, accepted, classes, band, slack })
     }
 
-    /// Lays the models out; [`CompareError::Stopped`] where the budget ends first.
+    /// Lays the models out; [`CompareError::Stopped`] if the budget ends first.
     pub fn lay_out(self, budget: &SearchBudget) -> Result<Comparison<'a>, CompareError> {
         let Self { read, labels, classes, band, slack, .. } = self;
         let [first, second] = labels.models();
-        // Where the second model may round more than the band, a bound that knows the input is worth its
-        // price: otherwise models that differ only by rounding would trigger an exhaustive search for ties.
+        // If the second model may round more than the band, a bound by input is worth its cost.
+        // Otherwise models that differ only by rounding would trigger an exhaustive search for
+        // ties.
         let local = if band.is_some_and(|band| slack > band) { second.local_rounding() } else { None };
         let layout = match &local {
             Some(local) => Layout::with_rounding(first, second, local, budget)?,
@@ -155,14 +159,16 @@ impl<'a> Outline<'a> {
         self.classes[class.index()]
     }
 
-    /// Are the two models the same in every number and name, so that there is nothing to prove? The claim then holds
-    /// by itself: where a lead exceeds the band, which is at least the model's rounding, its decision is certain.
+    /// Are the two models equal in every number and name, so that there is nothing to prove? The
+    /// claim then holds by itself: if a lead exceeds the band, which is at least the model's
+    /// rounding, the decision is certain.
     pub fn is_same_model(&self) -> bool {
         let [first, second] = self.read;
         second.within(first.inputs()).is_ok_and(|second| *first == *second)
     }
 
-    /// The claim of a certificate without systems, where [there is nothing to prove](Self::is_same_model).
+    /// The claim of a certificate without systems, for models with [nothing to
+    /// prove](Self::is_same_model).
     pub fn claim_of_same_model(&self) -> Claim {
         let [original, pruned] = self.read.map(Digest::of);
         let band = self.band.map_or(BandClaim::Exact, BandClaim::Score);
@@ -171,7 +177,7 @@ impl<'a> Outline<'a> {
         Claim { original, pruned, statement, domain: self.inputs() }
     }
 
-    /// How category labels were matched, and what a row's codes stand for.
+    /// How category labels were matched, and the meaning of a row's codes.
     pub fn labels(&self) -> &LabelMatch<'a> {
         &self.labels
     }
@@ -181,12 +187,14 @@ impl<'a> Outline<'a> {
         &self.accepted
     }
 
-    /// The decimal logarithm of the number of cells of the claim's inputs, where the models have a common grid.
+    /// The decimal logarithm of the number of cells of the claim's inputs; `None` if the models
+    /// have no common grid.
     pub fn log10_cells(&self) -> Option<f64> {
         Grid::new(&self.labels.models()).ok().map(|grid| grid.log10_cells())
     }
 
-    /// The inputs of the claim. Where a model does not accept missing values, there are none to leave out.
+    /// The inputs of the claim. If a model accepts no missing values, the domain says nothing about
+    /// them, because there are none to exclude.
     pub fn inputs(&self) -> Domain {
         inputs(self.read)
     }
@@ -201,7 +209,8 @@ fn certain_margin(model: &Ensemble, name: &'static str) -> Result<f64, CompareEr
     })
 }
 
-/// The inputs of a claim about two models: the domain of the one that has one.
+/// The inputs of a claim about two models: the domain of the model that has one. If a model accepts
+/// no missing values, the domain says nothing about them.
 pub(crate) fn inputs(models: [&Ensemble; 2]) -> Domain {
     let limited = models.iter().find(|model| !model.inputs().is_everything());
     let domain = limited.map_or_else(Domain::everything, |model| model.inputs().clone());
@@ -209,8 +218,8 @@ pub(crate) fn inputs(models: [&Ensemble; 2]) -> Domain {
     if both_accept { domain } else { domain.without_missing_values() }
 }
 
-/// The class of the second model for each class of the first: by label where both have labels, else by
-/// position.
+/// The class of the second model for each class of the first: matched by label if both have labels,
+/// otherwise by position.
 pub(crate) fn match_classes(first: &Ensemble, second: &Ensemble) -> Result<Vec<ClassId>, CompareError> {
     let (ours, theirs) = (first.classes(), second.classes());
     if ours.len() != theirs.len() {

@@ -1,23 +1,27 @@
-//! How far can the scores of two models be apart? The greatest difference, from both sides.
+//! How far apart can the scores of two models be? This module bounds the greatest difference from
+//! above and below.
 //!
-//! A score here is what the library decides on or predicts from: its sum, divided where it averages. For every output
-//! the *difference* is the second model's score minus the first's. In exact arithmetic it is, up to a fixed positive
-//! factor, an integer that is a sum over pieces, so its largest value over all cells of the grid is found by asking
-//! systems of one row: "is there a cell where the difference is at least t?". A solution raises what is known from
-//! below, a proof lowers what is known from above.
+//! A score here is the number that the library decides on or predicts from: its sum, divided where
+//! the model averages. For every output the *difference* is the second model's score minus the
+//! first's. In exact arithmetic it is, up to a fixed positive factor, an integer that is a sum over
+//! pieces. So its largest value over all cells of the grid is found by asking systems of one row:
+//! "is there a cell where the difference is at least t?". A solution raises the lower bound, a
+//! proof lowers the upper bound.
 //!
-//! The libraries round. Each score is within its model's rounding bound ([`Ensemble::score_rounding`]) of the exact one, whatever
-//! the order of addition where that is free, so the difference of the library's scores is at most the exact one plus both
-//! bounds: [`Measured::at_most`]. From below only what the libraries' own arithmetic shows on an input counts:
-//! [`Measured::at_least`]. Where there are few cells, all of them are looked at in that arithmetic when the search has ended, and both
-//! bounds are what the libraries do.
+//! The libraries round. Each score differs from the exact one by at most its model's rounding bound
+//! ([`Ensemble::score_rounding`]), which holds for every order of addition if the order is free. So
+//! the difference of the libraries' scores is at most the exact one plus both bounds:
+//! [`Measured::at_most`]. The lower bound counts only scores that the libraries' own arithmetic
+//! gives on an input: [`Measured::at_least`]. If there are few cells, all of them are evaluated in
+//! that arithmetic after the search, and then both bounds are those of the libraries themselves.
 //!
-//! Where every score is fixed by file and input, a question about a limit ([`ScoreComparison::within`]) is exact: a cell that
-//! solves the system but whose scores, computed as the libraries do, are within the limit is no counterexample,
-//! and all inputs of a cell give the same bits.
+//! If every score is fixed by file and input, a question about a limit
+//! ([`ScoreComparison::within`]) is exact: a cell that solves the system but whose scores, computed
+//! as the libraries do, are within the limit is no counterexample, because all inputs of a cell
+//! give the same bits.
 //!
-//! Where the domain asks for scores of other models, its rows stand before the row of the difference in every system, and a
-//! solution outside of the domain is none.
+//! If the domain limits the scores of other models, its rows come before the row of the difference
+//! in every system, and a solution outside of the domain does not count.
 
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
@@ -40,15 +44,17 @@ mod side;
 use judge::Judge;
 use side::Side;
 
-/// The search ends when what is open between its two bounds is at most this share of the bound that it proves, rounding
-/// included: four digits.
+/// The search ends when the gap between its two bounds is at most the upper bound, rounding
+/// included, divided by this: four digits.
 const PRECISION: i64 = 1 << 14;
-/// It ends too when what is open is at most this share of the rounding in that bound: where rounding is most of it, as for
-/// conversions whose trees are the same, the exact difference need not be known any better.
+/// It also ends when the gap is at most the rounding in that bound divided by this. If rounding is
+/// most of the bound, as for conversions with the same trees, a more precise exact difference would
+/// not help.
 const PRECISION_IN_ROUNDING: i64 = 1 << 10;
-/// All cells are looked at where these are so few, times the trees of both models: 2^17 cells and 200 trees, in a few seconds.
+/// All cells are evaluated if their number, times the number of trees of both models, is at most
+/// this: for example 2^17 cells and 200 trees, which takes a few seconds.
 const MOST_LOOKED_AT: f64 = 33_554_432.0;
-/// Cells whose scores are looked at before the search: this many of the caller's rows at most.
+/// How many of the caller's rows, at most, are evaluated before the search.
 const MOST_STARTS: usize = 1_000;
 
 /// Two models whose scores are compared.
@@ -58,27 +64,28 @@ pub struct ScoreComparison<'a> {
     domain: InputDomain,
     layout: Layout,
     outputs: Vec<Scale>,
-    /// A cell with an input of the domain.
+    /// A cell that has an input of the domain.
     inside: Vec<CellId>,
 }
 
-/// The difference of one output in integers: `(factors[1] * second - factors[0] * first) * 2^exponent / divisor`.
+/// The difference of one output in integers, with the exponent of the layout:
+/// `(factors[1] * second - factors[0] * first) * 2^exponent / divisor`.
 struct Scale {
-    /// The sums of the two models that are compared.
+    /// The indices of the sums that are compared, one of each model.
     groups: [usize; 2],
     factors: [i64; 2],
-    /// What the combination of exact sums is to be divided by.
+    /// The number that the combination of exact sums has to be divided by.
     divisor: Exact,
     /// How far rounding can move the two libraries' scores apart.
     rounding: Exact,
 }
 
-/// An input and what the two libraries make of it.
+/// An input and the scores that the two libraries compute for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScorePoint {
     /// The row, in the codes of the first model.
     pub row: Vec<f64>,
-    /// Which output.
+    /// The index of the output.
     pub output: usize,
     /// The score of each model.
     pub scores: [f64; 2],
@@ -86,20 +93,21 @@ pub struct ScorePoint {
     pub distance: f64,
 }
 
-/// What is known of the greatest difference.
+/// The known bounds of the greatest difference.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// No input has scores farther apart, rounding of both libraries included. Proved.
+    /// Proved: no input has scores farther apart, rounding of both libraries included.
     pub at_most: f64,
-    /// What the two libraries' roundings add to the greatest exact difference in that bound: a bound over all inputs, or, where all cells
-    /// were looked at, what they do indeed.
+    /// The part of `at_most` that the two libraries' rounding adds to the greatest exact
+    /// difference: a bound over all inputs or, if all cells were evaluated, the true effect.
     pub rounding: f64,
-    /// The input with scores as far apart as any that was found.
+    /// The input whose scores are farthest apart among those found.
     pub at_least: ScorePoint,
-    /// In exact arithmetic the greatest difference is known, up to at most a 16,000th of `at_most` or a thousandth of
-    /// `rounding`: else only rounding is between the two bounds.
+    /// Whether the search ended by itself. The greatest exact difference is then known up to a
+    /// 16,000th of `at_most` or a thousandth of `rounding`, whichever is larger; the rest of the
+    /// gap between the two bounds is rounding.
     pub ended: bool,
-    /// Why the search ended before; `None` where it did not.
+    /// Why the search ended early; `None` if it did not.
     pub stopped: Option<StopReason>,
     /// Boxes visited.
     pub nodes: u64,
@@ -114,15 +122,16 @@ pub enum Limit {
     Exceeded(Box<ScorePoint>),
     /// Not known: the budget ended.
     Stopped(StopReason),
-    /// Not known: on this input the scores are within the limit as they are computed here, and whether they always are
-    /// depends on what the files do not fix (the order of addition).
+    /// Not known: on this input the scores as computed here are within the limit, but something
+    /// that the files do not fix (the order of addition) could move them beyond it.
     OrderOfAddition(Vec<f64>),
 }
 
 impl<'a> ScoreComparison<'a> {
-    /// Lays two models out. Their columns are in the same order, and they have as many scores (or one has a score for each
-    /// of two classes and the other for the second of them alone, see [`outputs`](Self::outputs)); classes, where there
-    /// are any, have the same labels in the same order.
+    /// Lays two models out. Their columns must be in the same order, and they must have equally
+    /// many scores (or one has a score for each of two classes and the other only for the second
+    /// class, see [`outputs`](Self::outputs)). Classes, if there are any, must have the same labels
+    /// in the same order.
     pub fn new(
         first: &'a Ensemble,
         second: &'a Ensemble,
@@ -144,7 +153,8 @@ impl<'a> ScoreComparison<'a> {
             model.score_rounding().ok_or(CompareError::ScoreOverflow { model: name })
         };
         let roundings = [rounding(first, "first")?, rounding(second, "second")?];
-        // A model beside itself: whatever its library rounds, it rounds twice in the same way, if the file fixes every bit.
+        // A model compared with itself: its library rounds the same way both times, provided that
+        // the file fixes every bit.
         let same_bits = !first.scores_vary() && Digest::of(first) == Digest::of(second);
         let divisors = [first, second].map(divisor);
         let outputs = pairs
@@ -171,7 +181,7 @@ impl<'a> ScoreComparison<'a> {
         self.read
     }
 
-    /// Which sum of the first model is compared with which of the second, output by output.
+    /// For each output, the sum of the first model and the sum of the second that are compared.
     pub fn outputs(&self) -> Vec<[usize; 2]> {
         self.outputs.iter().map(|output| output.groups).collect()
     }
@@ -181,17 +191,17 @@ impl<'a> ScoreComparison<'a> {
         &self.layout
     }
 
-    /// The inputs that are meant.
+    /// The inputs of the claim.
     pub fn inputs(&self) -> Domain {
         outline::inputs(self.read)
     }
 
-    /// Which values both libraries take.
+    /// The values that both libraries accept.
     pub fn domain(&self) -> &InputDomain {
         &self.domain
     }
 
-    /// The greatest difference over all inputs and outputs, from both sides, as far as the budget reaches.
+    /// Bounds the greatest difference over all inputs and outputs, as closely as the budget allows.
     pub fn measure(&self, options: &Options) -> Measured {
         let judge = Judge::new(self);
         let mut best: Option<ScorePoint> = None;
@@ -203,7 +213,8 @@ impl<'a> ScoreComparison<'a> {
             .flat_map(|output| [1, -1].map(|sign| Side::new(self, output, sign, &starts)))
             .collect();
         let (mut nodes, mut stopped, mut asked) = (0, None, 0u64);
-        // Always the side that may be farthest apart: when it is settled, no other can be farther.
+        // Always take the side with the largest upper bound: once it is settled, no other can be
+        // larger.
         while let Some(widest) = self.widest(&sides) {
             let side = &mut sides[widest];
             if side.is_settled() || self.is_precise(side) {
@@ -216,7 +227,8 @@ impl<'a> ScoreComparison<'a> {
             options.progress.begin(asked.min(98), 100);
             asked += 1;
             if side.lens.is_none() {
-                // Local search is done once for a side. Every question would do it again else, from all rows.
+                // Local search runs once for each side. Otherwise every question would repeat it
+                // from all rows.
                 let ends = side.climb(self, &starts, options);
                 ends.iter().filter(|cells| self.holds(cells)).for_each(|cells| see(cells));
                 continue;
@@ -225,7 +237,7 @@ impl<'a> ScoreComparison<'a> {
             nodes += solved.nodes;
             match solved.answer {
                 Answer::Proof | Answer::Witnesses(_) => see(&side.cells),
-                // The question was put off, unless no more boxes are allowed at all.
+                // The question was only postponed, unless no more boxes are allowed at all.
                 Answer::Undecided(StopReason::Nodes)
                     if options.budget.nodes.is_none_or(|most| nodes < most) => {}
                 Answer::Undecided(reason) => {
@@ -243,7 +255,7 @@ impl<'a> ScoreComparison<'a> {
         if open && stopped.is_none() && options.shortcuts && self.has_few_cells() {
             let seen = judge.look_at_all(&mut at_least, &options.budget).filter(|&seen| seen < at_most);
             if let Some(seen) = seen {
-                // What is left of the bound beside the exact difference.
+                // The part of the new bound that exceeds the exact difference.
                 rounding = (seen - (at_most - rounding)).max(0.0);
                 at_most = seen;
             }
@@ -263,11 +275,12 @@ impl<'a> ScoreComparison<'a> {
         System::new(&self.layout, &rows)
     }
 
-    /// Can all cells be looked at?
+    /// Are the cells few enough to evaluate all of them?
     fn has_few_cells(&self) -> bool {
         let trees: usize = self.read.iter().map(|model| model.trees().len()).sum();
         let cells = self.layout.axis_sizes().iter().map(|&size| f64::from(size)).product::<f64>();
-        // Bounds for every order of addition take several times as long, and meet nowhere.
+        // Bounds for every order of addition take several times as long, and the two never become
+        // equal.
         let varies = self.read.iter().any(|model| model.scores_vary());
         cells * (trees.max(1) as f64) <= if varies { MOST_LOOKED_AT / 16.0 } else { MOST_LOOKED_AT }
     }
@@ -278,7 +291,8 @@ impl<'a> ScoreComparison<'a> {
         (0..sides.len()).max_by(|&a, &b| upper(&sides[a]).total_cmp(&upper(&sides[b])))
     }
 
-    /// Is what is open between the bounds of a side too little to matter beside the bound that is told?
+    /// Is the gap between the bounds of a side too small to matter beside the bound that is
+    /// reported?
     fn is_precise(&self, side: &Side<'_>) -> bool {
         let scale = &self.outputs[side.output];
         let of = |difference: BigInt| Exact::new(difference, self.layout.exponent());
@@ -293,8 +307,9 @@ impl<'a> ScoreComparison<'a> {
         self.within_with(limit, options, &mut |_, _| {})
     }
 
-    /// As [`within`](Self::within); where the limit is exceeded, with more inputs that exceed it: as many as are wanted for each
-    /// output and side, as far as local search finds them. The first is the answer's.
+    /// As [`within`](Self::within). If the limit is exceeded, it also returns more inputs that
+    /// exceed it, found by local search: at most `wanted` of them for each output and direction.
+    /// The first is the answer's.
     pub fn within_for_many(&self, limit: f64, options: &Options) -> (Limit, u64, Vec<Vec<f64>>) {
         let one = Options { wanted: 1, ..options.clone() };
         let (answer, nodes) = self.within(limit, &one);
@@ -308,7 +323,8 @@ impl<'a> ScoreComparison<'a> {
                 if options.budget.over().is_some() {
                     break;
                 }
-                // Beyond the limit in exact arithmetic, so that what is found says more than rounding does.
+                // Beyond the limit in exact arithmetic, so that the inputs found show more than
+                // rounding.
                 let bound = &most * &self.outputs[output].divisor;
                 let row = Row { terms: self.terms(output, sign), bound, strict: true };
                 let found = gather(&self.system(row), &many, &|cells| self.holds(cells));
@@ -325,8 +341,8 @@ impl<'a> ScoreComparison<'a> {
         (answer, nodes, rows)
     }
 
-    /// As [`within`](Self::within), with a call before each system: its output, and whether it is about scores below those of
-    /// the first model.
+    /// As [`within`](Self::within), and calls `begin` before each system with its output, and
+    /// whether it is about scores below those of the first model.
     pub(crate) fn within_with(
         &self,
         limit: f64,
@@ -334,7 +350,8 @@ impl<'a> ScoreComparison<'a> {
         begin: &mut dyn FnMut(usize, bool),
     ) -> (Limit, u64) {
         let judge = Judge::new(self);
-        // Joins are steps of claims about decisions, and the rows of a domain would make them possible here.
+        // Only claims about decisions have join steps. A join needs two rows, which the rows of a
+        // domain would provide here.
         let options =
             &Options { small_boxes: options.small_boxes && self.is_everywhere(), ..options.clone() };
         let crew = options.crew.as_ref();
@@ -389,19 +406,19 @@ impl<'a> ScoreComparison<'a> {
         }
     }
 
-    /// The system of one output and side: may the difference exceed the limit?
+    /// The system of one output and direction: may the difference exceed the limit?
     fn limit_system(&self, limit: f64, output: usize, sign: i64) -> System<'_> {
         let scale = &self.outputs[output];
         let bound = &(&exact(limit) - &scale.rounding) * &scale.divisor;
         self.system(Row { terms: self.terms(output, sign), bound, strict: true })
     }
 
-    /// Does the domain ask for no score of another model?
+    /// Does the domain limit no score of another model?
     fn is_everywhere(&self) -> bool {
         self.layout.grid().inputs().wheres().is_empty()
     }
 
-    /// Answers jobs of this setup; the first one with another is handed back.
+    /// Answers jobs of this setup; returns the first task that has another setup.
     pub(crate) fn serve(&self, setup: &Setup, task: Task, tasks: &Receiver<Task>) -> Option<Task> {
         let Question::Score { output, below, within } = setup.question else {
             return task.refuse(tasks);
@@ -423,8 +440,8 @@ impl<'a> ScoreComparison<'a> {
     }
 }
 
-/// A cell with an input of the domain: any, where the domain asks for no score of another model. A domain without an input is
-/// refused.
+/// A cell that has an input of the domain; any cell if the domain limits no score of another model.
+/// A domain without an input is an error.
 fn some_input(layout: &Layout, budget: &SearchBudget) -> Result<Vec<CellId>, CompareError> {
     if layout.grid().inputs().wheres().is_empty() {
         return Ok(vec![CellId(0); layout.axis_sizes().len()]);
@@ -438,9 +455,10 @@ fn some_input(layout: &Layout, budget: &SearchBudget) -> Result<Vec<CellId>, Com
     }
 }
 
-/// The sums that are compared, output by output: those of the same place; or, where one of two binary classifiers has a score
-/// for each class and takes the higher one, and the other has a single score, which speaks for the second class: those of
-/// the second class (a forest and its conversion, say).
+/// The sums that are compared, output by output. Models with equally many sums are compared index
+/// by index. If one of two binary classifiers has a score for each class and takes the higher one,
+/// and the other has a single score, which speaks for the second class, the sums of the second
+/// class are compared (a forest and its conversion, for example).
 fn matched_outputs(first: &Ensemble, second: &Ensemble) -> Result<Vec<[usize; 2]>, CompareError> {
     let counts = [first.group_count(), second.group_count()];
     let both = |model: &Ensemble| matches!(model.decision(), Decision::Argmax) && model.group_count() == 2;
@@ -453,18 +471,18 @@ fn matched_outputs(first: &Ensemble, second: &Ensemble) -> Result<Vec<[usize; 2]
     }
 }
 
-/// What the score of a model is divided by.
+/// The number that a model's sums are divided by.
 fn divisor(model: &Ensemble) -> Exact {
     exact(model.accumulation().divisor())
 }
 
 impl Scale {
-    /// The divisors of two models brought to integers; `None` where they are too far apart for that.
+    /// Brings the divisors of two models to integers; `None` if they are too far apart for that.
     fn new(groups: [usize; 2], divisors: &[Exact; 2], rounding: Exact) -> Option<Self> {
         let lowest = divisors[0].exponent().min(divisors[1].exponent());
         let integer = |divisor: &Exact| -> Option<i64> {
             let value: i64 = divisor.scaled(lowest)?.try_into().ok()?;
-            // Room for the sums of a layout, which the factor multiplies.
+            // Leave room for the sums of a layout, which are multiplied by this factor.
             (value < 1 << 62).then_some(value)
         };
         // second / d1 - first / d0 = (second * d0 - first * d1) / (d0 * d1)
@@ -474,17 +492,18 @@ impl Scale {
         Some(Self { groups, factors, divisor, rounding })
     }
 
-    /// The score that a difference in integers stands for, with both roundings, rounded up.
+    /// The score difference that an integer difference stands for, plus both roundings, rounded up.
     fn score(&self, difference: &BigInt, exponent: i64) -> f64 {
         let combined = Exact::new(difference.clone(), exponent);
         quotient_up(&(&combined + &(&self.rounding * &self.divisor)), &self.divisor)
     }
 }
 
-/// The quotient of two numbers, the second positive, rounded up, and zero where it is negative.
+/// A number that is at least the quotient, for a positive divisor. If the quotient is not negative,
+/// it is the smallest such float.
 fn quotient_up(total: &Exact, divisor: &Exact) -> f64 {
     let mut score = total.to_f64() / divisor.to_f64();
-    // The quotient of rounded numbers is only near: the product decides.
+    // The quotient of rounded numbers is only an estimate: the exact product decides.
     let reaches = |score: f64| Exact::from_f64(score).is_none_or(|score| &score * divisor >= *total);
     while reaches(score) && score.next_down() >= 0.0 && reaches(score.next_down()) {
         score = score.next_down();
@@ -495,7 +514,8 @@ fn quotient_up(total: &Exact, divisor: &Exact) -> f64 {
     score
 }
 
-/// Sums that cannot overflow are finite, and so is everything that the builder admits.
+/// The exact value of a finite number. Sums that cannot overflow are finite, and so is every number
+/// that the builder admits.
 fn exact(value: f64) -> Exact {
     Exact::from_f64(value).expect("only finite numbers come here")
 }

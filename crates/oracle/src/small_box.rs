@@ -1,20 +1,24 @@
-//! A small box looked at exactly, without splitting it: what remains of it is joined from two halves.
+//! Decides a small box exactly without splitting it, by joining the sums of two halves.
 //!
 //! The question is whether some cell of the box reaches the bounds of two rows. Inside the box
-//! - cells that no unsettled piece tells apart count once ([`Remains`]);
-//! - a few axes are *fixed*: one choice of their classes after the other is looked at. They are chosen so that
-//!   the other axes fall into small *parts*, where no piece looks at axes of two parts;
-//! - for each choice, a row is a sum of one number for each part. The parts are shared out over two halves, the
-//!   sums of each half are listed, and the lists are joined: the shorter one is sorted, and for each entry of the
-//!   other the entries that bring enough in the first row are a prefix, of which the best in the second decides.
+//! - cells that no unsettled piece tells apart count as one class ([`Remains`]);
+//! - a few axes are *fixed*: every choice of one class on each of them is tried in turn. They are
+//!   chosen so that the other axes fall into small *parts*, with no piece that depends on axes of
+//!   two parts;
+//! - for each choice, a row is a sum of one number from each part. The parts are shared out over
+//!   two halves, the sums of each half are listed, and the lists are joined: the shorter one is
+//!   sorted by the first row, so that for each entry of the other list the entries that bring
+//!   enough in the first row are a prefix. The prefix's best entry in the second row decides.
 //!
-//! Numbers are counted as what they fall short of the best of everything; what falls short by more than there is
-//! to spare is left out as the lists grow. If no pair of entries reaches both bounds, the box holds no solution.
-//! A few pairs that do are judged one by one: they may fail another row, or the caller may not accept them. A pair
-//! stands for a box of its own, the classes that it chooses.
+//! An entry is stored as its shortfall: how far it is below the best that its parts can bring. The
+//! best of all parts, together with the settled pieces, exceeds each bound by the row's *spare*.
+//! While the lists grow, entries whose shortfall exceeds the spare are dropped. If no pair of
+//! entries reaches both bounds, the box holds no solution. A few pairs that do are judged one by
+//! one: they may fail another row, or the caller may not accept them. A pair stands for a box of
+//! its own, the classes that it chooses.
 //!
-//! The *work* of a box is the number of choices times the number of sums in both lists. It bounds time and
-//! memory, and it decides whether the box is small enough. It depends on the box alone.
+//! The *work* of a box is the number of choices times the number of sums in both lists. It bounds
+//! time and memory, and it decides whether the box is small enough. It depends only on the box.
 
 use secateur_model::CellId;
 
@@ -23,81 +27,83 @@ use crate::lens::{Lens, MOST_AXES, Remains, View};
 
 /// A box with more work than this is split instead.
 pub(crate) const MOST_WORK: u64 = 1 << 12;
-/// Pairs that reach both bounds and are judged one by one.
+/// At most this many pairs that reach both bounds are judged one by one.
 const MOST_PAIRS: usize = 32;
-/// With so few pairs of entries, trying all of them is faster than sorting.
+/// For at most this many pairs of entries, trying all of them is faster than sorting.
 const FEW_PAIRS: usize = 32;
 
-/// What looking at a box finds.
+/// The result for a box.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Looked {
     /// No cell of the box is a solution.
     Nothing,
     /// This cell is one.
     Solution(Vec<CellId>),
-    /// Not known: some pairs reach both bounds, and not all of them could be judged.
+    /// Not known: some pairs reach both bounds, and not all of them could be ruled out.
     Unclear,
-    /// Not known: the box has more work than is done at once, more than 2 to this power times as much.
+    /// Not known: the work of the box is at least 2 to this power times the limit.
     TooLarge(u32),
 }
 
-/// What is known of a box that reaches the bounds of two rows.
+/// The judgement on a box that reaches the bounds of two rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Judged {
-    /// This cell of it is a solution.
+    /// This cell of the box is a solution.
     Solution(Vec<CellId>),
-    /// No cell of it is one.
+    /// No cell of the box is one.
     Nothing,
-    /// Neither.
+    /// Neither is known.
     Unclear,
 }
 
-/// Judges a box that reaches the bounds of two rows: they say the same of all its cells.
+/// Judges a box that reaches the bounds of two rows. Each of the two rows has the same value in all
+/// its cells.
 pub(crate) type Judge<'a> = dyn FnMut(&[(u32, u32)]) -> Judged + 'a;
 
-/// What is needed to look at small boxes. The memory is used again for the next box.
+/// The working memory for small boxes, used again for each box.
 pub(crate) struct SmallBox {
     remains: Remains,
-    /// For each open axis, by position, the axes that some piece looks at together with it.
+    /// For each open axis, by position, the axes that share a piece with it, as bits.
     neighbours: Vec<u64>,
     /// The number of classes of each open axis.
     counts: Vec<u64>,
-    /// The fixed axes, by position, as bits.
+    /// The positions of the fixed axes, as bits.
     fixed: u64,
     parts: Vec<Part>,
     table: Vec<Sums>,
     lists: [Vec<Sums>; 2],
     next: Vec<Sums>,
-    /// The class of each open axis.
+    /// The chosen class of each open axis.
     choice: Vec<usize>,
-    /// Work that was done, for whoever looks at the clock: table entries made and sums listed.
+    /// The work done since the caller last reset it: table entries made and sums listed. The caller
+    /// checks the clock by it.
     pub(crate) done: u64,
 }
 
 /// A number for each of the two rows.
 type Sums = (i64, i64);
 
-/// Axes that pieces tie together when the fixed axes are left out.
+/// Axes that are connected by pieces when the fixed axes are left out.
 #[derive(Default)]
 struct Part {
     axes: u64,
-    /// The fixed axes that its pieces look at.
+    /// The fixed axes that its pieces depend on.
     touched: u64,
-    /// Choices of a class on each of its axes.
+    /// The number of choices of a class on each of its axes.
     count: usize,
-    /// Choices of a class on each fixed axis that it touches.
+    /// The number of choices of a class on each fixed axis that it touches.
     choices: usize,
-    /// It belongs to the second half.
+    /// Whether it belongs to the second half.
     second: bool,
-    /// What its pieces add: for each choice on the touched axes, for each choice on its own; in both the axis of
-    /// lowest position changes fastest.
+    /// The sums of its pieces: for each choice on the touched axes, for each choice on its own
+    /// axes. In both, the axis of the lowest position changes fastest.
     sums: Vec<Sums>,
-    /// For each choice on the touched axes the best of each row.
+    /// For each choice on the touched axes, the best sum in each row.
     tops: Vec<Sums>,
 }
 
 impl Part {
-    /// The number of a choice of classes among those on the touched axes.
+    /// The index of a choice of classes among the choices on the touched axes.
     fn number(&self, choice: &[usize], counts: &[u64]) -> usize {
         let mut number = 0;
         for axis in bits(self.touched).rev() {
@@ -138,8 +144,8 @@ impl SmallBox {
     ) -> Looked {
         let small = self.remains.collect(lens, view, ranges);
         if !small {
-            // Every open axis has two classes at least, and one half has at least half of the axes that are
-            // not fixed.
+            // More than `MOST_AXES` axes are open, each with at least two classes. One half gets at
+            // least half of the axes that are not fixed, so the work is at least 2^(MOST_AXES / 2).
             return Looked::TooLarge((MOST_AXES as u32) / 2 - MOST_WORK.ilog2());
         }
         let work = self.arrange();
@@ -158,7 +164,7 @@ impl SmallBox {
         axes
     }
 
-    /// Chooses the fixed axes, makes the parts and the halves; returns the work.
+    /// Chooses the fixed axes and makes the parts and the halves; returns the work.
     fn arrange(&mut self) -> u64 {
         let open = self.remains.axes().len();
         self.counts.clear();
@@ -188,7 +194,7 @@ impl SmallBox {
             }
         }
         self.parts.truncate(used);
-        // Pieces that look at fixed axes only make a part without axes of its own.
+        // Pieces that depend on fixed axes only make a part without axes of its own.
         if fixed_only {
             self.parts.push(Part { touched: fixed, count: 1, ..Part::default() });
         }
@@ -241,7 +247,7 @@ impl SmallBox {
         }
     }
 
-    /// Looks at every choice on the fixed axes.
+    /// Tries every choice on the fixed axes.
     fn join(&mut self, bounds: Sums, ranges: &[(u32, u32)], judge: &mut Judge<'_>) -> Looked {
         let settled = self.remains.settled;
         let mut judged = 0;
@@ -270,7 +276,7 @@ impl SmallBox {
         }
     }
 
-    /// On to the next choice on the fixed axes; `false` behind the last one.
+    /// Advances to the next choice on the fixed axes; `false` after the last one.
     fn next_choice(&mut self) -> bool {
         if fault::skips_choices() {
             return false;
@@ -285,7 +291,7 @@ impl SmallBox {
         false
     }
 
-    /// Is there a pair of entries that together fall short by no more than there is to spare?
+    /// Is there a pair of entries whose shortfalls together stay within the spare?
     fn reaches(&mut self, spare: Sums) -> bool {
         for list in &mut self.lists {
             list.clear();
@@ -316,8 +322,8 @@ impl SmallBox {
             let fits = |a: &Sums, b: &Sums| a.0 + b.0 <= spare.0 && a.1 + b.1 <= spare.1;
             return first.iter().any(|a| second.iter().any(|b| fits(a, b)));
         }
-        // Of the shorter list, by rising shortfall in the first row, only what falls less short in the second than
-        // all before it can decide.
+        // Sort the shorter list by its shortfall in the first row. Then an entry can decide only if
+        // its shortfall in the second row is smaller than that of all entries before it.
         let (short, long) = if first.len() < second.len() { (first, second) } else { (second, first) };
         short.sort_unstable();
         let mut least = i64::MAX;
@@ -332,7 +338,7 @@ impl SmallBox {
         })
     }
 
-    /// All pairs of entries that fit, at the present choice.
+    /// All pairs of entries that fit, for the present choice.
     fn pairs(&self, spare: Sums) -> Pairs<'_> {
         let mut lists = [vec![((0, 0), 0)], vec![((0, 0), 0)]];
         let mut sizes = [1, 1];
@@ -357,7 +363,7 @@ impl SmallBox {
         Pairs { small_box: self, lists, spare, at: (0, 0) }
     }
 
-    /// The part of the box at the present choice, with these entries of the two lists.
+    /// The part of the box for the present choice and these entries of the two lists.
     fn chosen(&self, mut codes: [usize; 2], ranges: &[(u32, u32)]) -> Vec<(u32, u32)> {
         let mut classes = self.choice.clone();
         for part in &self.parts {
@@ -376,7 +382,7 @@ impl SmallBox {
     }
 }
 
-/// An entry of a list, and which choice of classes it is.
+/// An entry of a list, and the code of its choice of classes.
 type Entry = (Sums, usize);
 
 /// The pairs of entries that fit, one after the other.
@@ -405,19 +411,19 @@ impl Pairs<'_> {
     }
 }
 
-/// How open axes may be divided.
+/// The open axes, for deciding which of them to fix.
 struct Plan<'a> {
     neighbours: &'a [u64],
     counts: &'a [u64],
 }
 
 impl Plan<'_> {
-    /// Choices of a class on each of these axes.
+    /// The number of choices of a class on each of these axes.
     fn product(&self, axes: u64) -> u64 {
         bits(axes).fold(1, |product: u64, axis| product.saturating_mul(self.counts[axis]))
     }
 
-    /// The axes that hang together with the lowest one of `rest`, within `rest`.
+    /// The axes within `rest` that are connected with the lowest one.
     fn part(&self, rest: u64) -> u64 {
         let mut part = rest & rest.wrapping_neg();
         let mut fresh = part;
@@ -440,7 +446,7 @@ impl Plan<'_> {
         }
     }
 
-    /// The work with these axes fixed: choices on them times the sums in both lists.
+    /// The work with these axes fixed: the number of choices on them times the sums in both lists.
     fn work(&self, fixed: u64) -> u64 {
         let mut counts = [1u64; MOST_AXES];
         let mut parts = 0;
@@ -456,13 +462,13 @@ impl Plan<'_> {
         self.product(fixed).saturating_mul(halves.sums())
     }
 
-    /// The axes to fix, one after the other as long as that makes the work less; with the work.
+    /// The axes to fix, added one by one as long as that reduces the work; with the work.
     fn best_fixed(&self) -> (u64, u64) {
         let mut fixed = 0;
         let mut least = self.work(0);
         loop {
             let mut better = None;
-            // Only an axis that ties others together can part them.
+            // Only an axis that shares pieces with at least two others can separate them.
             let candidates = bits(low_bits(self.counts.len()) & !fixed)
                 .filter(|&axis| (self.neighbours[axis] & !fixed).count_ones() > 2);
             for axis in candidates {
@@ -479,7 +485,8 @@ impl Plan<'_> {
     }
 }
 
-/// Two halves of about the same number of sums: parts come in falling size, each goes where fewer sums are.
+/// Two halves with about the same number of sums. Parts come in descending size, and each goes to
+/// the half with fewer sums.
 struct Halves([u64; 2]);
 
 impl Halves {
@@ -487,7 +494,7 @@ impl Halves {
         Self([1, 1])
     }
 
-    /// Takes a part in; does it go to the second half?
+    /// Adds a part; returns whether it goes to the second half.
     fn add(&mut self, count: u64) -> bool {
         let second = self.0[1] < self.0[0];
         let half = &mut self.0[usize::from(second)];
@@ -500,8 +507,9 @@ impl Halves {
     }
 }
 
-/// Adds a table over the axes of `set` to one over more axes, of which the first group changes faster. In each
-/// group the axis of lowest position changes fastest, in both tables.
+/// Adds a table over the axes of `set` to one over two groups of axes, of which the first group
+/// changes faster. Within each group the axis of the lowest position changes fastest, in both
+/// tables.
 fn spread(table: &[Sums], set: u64, into: &mut [Sums], groups: [u64; 2], counts: &[u64]) {
     let mut axes = [(0usize, 0usize); MOST_AXES];
     let mut used = 0;
@@ -539,7 +547,7 @@ fn low_bits(count: usize) -> u64 {
     if count >= 64 { u64::MAX } else { (1 << count) - 1 }
 }
 
-/// The positions of the bits of a word, ascending.
+/// The positions of the set bits of a word, ascending.
 fn bits(word: u64) -> Bits {
     Bits(word)
 }

@@ -1,8 +1,8 @@
-//! The question to the oracle, layer by layer: root bound, known points, meet in the middle, a few boxes,
-//! combined rows, local search, all boxes.
+//! Answers a question to the oracle, layer by layer: root bound, known points, meeting in the
+//! middle, a few boxes, combined rows, local search, all boxes.
 //!
-//! Looking at each cell is not a layer of its own: even over 4,096 cells it takes two to six times as long as
-//! boxes, which look at cells one by one where at most two axes are open.
+//! Checking every cell is not a layer of its own: even for 4,096 cells it takes two to six times as
+//! long as boxes, which check cells one by one when at most two axes are open.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,33 +18,34 @@ use crate::stop::{Progress, SearchBudget, StopReason};
 use crate::system::System;
 use crate::{climb, meet, multipliers};
 
-/// A small space is searched in less time than local search and the choice of multipliers take: boxes that
-/// are visited before those.
+/// Boxes visited before local search and the choice of multipliers, because a small space is
+/// searched in less time than those take.
 const FEW: u64 = 1_024;
 
 /// How to search.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What may be spent.
+    /// The limits on time, boxes and memory, and a switch that ends the search.
     pub budget: SearchBudget,
     /// Threads for the search over boxes.
     pub threads: usize,
     /// How many witnesses are wanted.
     pub wanted: usize,
-    /// Where random choices start.
+    /// The seed of random choices.
     pub seed: u64,
     /// Cells to try first: witnesses of earlier questions, rows of data.
     pub starts: Vec<Vec<CellId>>,
-    /// Where to tell how far the search has come.
+    /// Receives how far the search has come.
     pub progress: Arc<Progress>,
-    /// Who takes the proof.
+    /// Receives the proof.
     pub record: Option<Arc<dyn Record>>,
-    /// Use the layers before the search over boxes, and combined rows in it. Off only to test and measure
-    /// the search alone.
+    /// Whether to use the layers before the search over boxes, and combined rows in that search.
+    /// Off only to test and measure the search alone.
     pub shortcuts: bool,
-    /// Close small boxes by joining two halves instead of splitting them. Off only to test and measure.
+    /// Whether to close small boxes by joining two halves instead of splitting them. Off only to
+    /// test and measure.
     pub small_boxes: bool,
-    /// Who helps with questions that take long; threads of this process do else.
+    /// Who helps with questions that take long; without a crew, threads of this process do.
     pub crew: Option<Crew>,
 }
 
@@ -67,7 +68,7 @@ impl Options {
 }
 
 impl Options {
-    /// The same for a question that others can help with.
+    /// The same options for a question that others can help with.
     pub(crate) fn asking<'a>(&'a self, asked: Option<&Asked>) -> Cow<'a, Self> {
         match (&self.crew, asked) {
             (Some(crew), Some(asked)) => {
@@ -84,7 +85,7 @@ impl Options {
 pub enum Answer {
     /// Cells that satisfy the system.
     Witnesses(Vec<Vec<CellId>>),
-    /// No cell does.
+    /// No cell satisfies the system.
     Proof,
     /// Not known: the budget ended first.
     Undecided(StopReason),
@@ -95,7 +96,7 @@ pub enum Answer {
 pub struct Solved {
     /// The answer.
     pub answer: Answer,
-    /// Boxes visited; none where a single bound, a known point or meeting in the middle was enough.
+    /// Boxes visited; zero if a single bound, a known point or meeting in the middle was enough.
     pub nodes: u64,
 }
 
@@ -105,26 +106,26 @@ impl Solved {
     }
 }
 
-/// Is the system empty by a single bound over the whole space?
+/// Does a single bound over the whole space show that the system has no solution?
 pub(crate) fn proved_at_once(system: &System<'_>) -> bool {
     let rows = system.row_count();
     let single = |row: usize| proves(&Lens::new(system, &unit(rows, row)));
     (0..rows).any(single) || multipliers::proportional(system).is_some()
 }
 
-/// Is the system empty by the bound of these multipliers over the whole space?
+/// Does the bound of these multipliers over the whole space show that the system has no solution?
 pub(crate) fn proved_by(system: &System<'_>, multipliers: &[u64]) -> bool {
     proves(&Lens::new(system, multipliers))
 }
 
 /// Is there a cell that satisfies all rows, and that `accept` accepts?
 ///
-/// `accept` sees only cells that satisfy the rows; one that it refuses counts as no solution.
+/// `accept` gets only cells that satisfy the rows; a cell that it refuses is not a solution.
 pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId]) -> bool + Sync)) -> Solved {
     let rows = system.row_count();
     let question = Question { system, options, accept };
-    // Over many leaves a lens takes a while, and so does a box: the clock is looked at in between, and local search,
-    // which needs no boxes, comes first.
+    // With many leaves a lens takes long, and so does a box. So the clock is checked between
+    // lenses, and local search, which needs no boxes, comes first.
     let large = system.layout().is_large();
     let over = || options.budget.over().filter(|_| large).map(Solved::stopped);
     let mut lenses: Vec<Lens> = Vec::with_capacity(rows);
@@ -145,7 +146,8 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     if let Some(multipliers) = multipliers::proportional(system) {
         return question.proved_by(&Lens::new(system, &multipliers));
     }
-    // Points that are known, or that climbing finds, spare the search.
+    // Solutions among known points, or found by local search, make the search over boxes
+    // unnecessary.
     let mut found: Vec<Vec<CellId>> = Vec::new();
     if options.starts.iter().any(|start| question.keep(start, &mut found)) {
         return Solved { answer: Answer::Witnesses(found), nodes: 0 };
@@ -159,7 +161,7 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
             }
             return Solved { answer: Answer::Proof, nodes: 0 };
         }
-        // What is not accepted, or is not enough, is left to the search.
+        // If the solution is refused, or more are wanted, the search over boxes decides.
         Some(Met::Solution(cells)) => {
             question.keep(&cells, &mut found);
             met = !found.is_empty();
@@ -183,8 +185,8 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     if let Some(stopped) = over() {
         return stopped;
     }
-    // A record names all lenses first, so it cannot begin before the last one is known. A few boxes are
-    // cheap to visit again.
+    // A record names all lenses first, so it cannot begin before the last one is known. A few boxes
+    // are cheap to visit again.
     if few > 0 && options.record.is_some() {
         let quick = question.unrecorded(lenses.clone(), weighed);
         match quick.begin(&mut quick.start(), &options.budget, few) {
@@ -220,7 +222,7 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     question.run(&search, rest)
 }
 
-/// Goes on with a search from a checkpoint: what that has proved is in the record.
+/// Resumes a search from a checkpoint; the record already has the steps that the checkpoint holds.
 pub(crate) fn solve_from(
     system: &System<'_>,
     options: &Options,
@@ -232,7 +234,7 @@ pub(crate) fn solve_from(
     let fits = |lens: &Vec<u64>| lens.len() == rows;
     let weighed = rows..=rows + saved.setup.combined.len();
     if !saved.setup.combined.iter().all(fits) || !weighed.contains(&saved.setup.weighed) {
-        // It is about another system: nothing is known.
+        // The checkpoint is about another system, so nothing is known.
         return Solved::stopped(StopReason::Checkpoint);
     }
     let mut lenses: Vec<Lens> = (0..rows).map(|row| Lens::of_row(system, row)).collect();
@@ -249,8 +251,8 @@ pub(crate) fn solve_from(
     question.go_on(&search, rest)
 }
 
-/// Cells that satisfy all rows and that `accept` accepts, as far as local search from the starts and from
-/// random cells finds any: at most as many as are wanted. None found says nothing.
+/// Cells that satisfy all rows and that `accept` accepts, found by local search from the starts and
+/// from random cells: at most as many as are wanted. An empty list proves nothing.
 pub(crate) fn gather(
     system: &System<'_>,
     options: &Options,
@@ -284,7 +286,7 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Keeps a point that is a solution and new; are there enough then?
+    /// Stores a point if it is a new solution; returns whether there are enough solutions.
     fn keep(&self, cells: &[CellId], found: &mut Vec<Vec<CellId>>) -> bool {
         if !found.iter().any(|known| known == cells) && self.system.holds(cells) && (self.accept)(cells) {
             found.push(cells.to_vec());
@@ -309,12 +311,12 @@ impl Question<'_> {
         Solved { answer: Answer::Proof, nodes: 0 }
     }
 
-    /// The search over boxes, which branches by what the first `weighed` lenses see.
+    /// The search over boxes. Branching weighs the first `weighed` lenses.
     fn search(&self, lenses: Vec<Lens>, weighed: usize) -> Search<'_> {
         Search::new(self.system, lenses, weighed, self.accept, self.options, self.options.record.as_deref())
     }
 
-    /// The same search for nobody's record.
+    /// The same search without a record.
     fn unrecorded(&self, lenses: Vec<Lens>, weighed: usize) -> Search<'_> {
         Search::new(self.system, lenses, weighed, self.accept, self.options, None)
     }
@@ -327,14 +329,15 @@ impl Question<'_> {
         self.go_on(search, rest)
     }
 
-    /// The same where the record has the lenses.
+    /// Visits all boxes that are left, for a record that has the lenses already.
     fn go_on(&self, search: &Search<'_>, mut rest: Rest) -> Solved {
-        // With a limit on boxes, where the search ends would depend on who visits which when.
+        // With a limit on boxes, the place where the search ends would depend on which worker
+        // visits which box when.
         let travels = |crew: &&Crew| crew.asked.is_some() && self.options.budget.nodes.is_none();
         if let Some(crew) = self.options.crew.as_ref().filter(travels) {
             match search.run_with_crew(rest, &self.options.budget, crew, self.options.threads) {
                 Ok(ended) => return Solved { answer: ended.into(), nodes: search.nodes() },
-                // A question that cannot travel is answered here.
+                // A question that cannot be sent is answered here.
                 Err(left) => rest = left,
             }
         }

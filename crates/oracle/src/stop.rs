@@ -1,4 +1,5 @@
-//! When to stop: budgets of time and nodes, and cancellation from outside; and how far a search has come.
+//! When a search stops: budgets of time and boxes, and cancellation from outside; and how far it
+//! has come.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,22 +15,22 @@ impl Cancel {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Has it been asked?
+    /// Was [`cancel`](Self::cancel) called?
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// What one search may spend: its part of what a whole call may (`secateur::Budget`).
+/// The limits of one search: its part of the budget of a whole call (`secateur::Budget`).
 #[derive(Clone, Debug)]
 pub struct SearchBudget {
-    /// No later than this.
+    /// The search ends at this time.
     pub deadline: Option<Instant>,
-    /// No more boxes than this.
+    /// The most boxes it may visit.
     pub nodes: Option<u64>,
-    /// No more bytes than this for what the search keeps.
+    /// The most bytes that the boxes it keeps may take.
     pub memory: Option<u64>,
-    /// Not after this switch.
+    /// A switch that ends it.
     pub cancel: Cancel,
 }
 
@@ -44,7 +45,7 @@ impl SearchBudget {
         Self { deadline: Some(Instant::now() + Duration::from_secs_f64(seconds)), ..Self::unlimited() }
     }
 
-    /// Why work that visits no boxes must end, if it must.
+    /// Why work that visits no boxes must end; `None` if it may continue.
     pub(crate) fn over(&self) -> Option<StopReason> {
         if self.cancel.is_cancelled() {
             return Some(StopReason::Cancelled);
@@ -52,7 +53,7 @@ impl SearchBudget {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline).then_some(StopReason::Time)
     }
 
-    /// Why a search that has visited so many boxes must end, if it must.
+    /// Why a search that has visited this many boxes must end; `None` if it may continue.
     pub(crate) fn spent(&self, nodes: u64) -> Option<StopReason> {
         if self.cancel.is_cancelled() {
             return Some(StopReason::Cancelled);
@@ -74,25 +75,25 @@ pub enum StopReason {
     Nodes,
     /// The memory is used up.
     Memory,
-    /// Somebody asked.
+    /// Somebody used the switch.
     Cancelled,
-    /// The workers that were to help are gone.
+    /// The workers of the search are gone.
     Workers,
-    /// The checkpoint is not one of this search.
+    /// The checkpoint is about another search.
     Checkpoint,
 }
 
-/// How far a search has come, for whoever watches from another thread.
+/// How far a search has come; another thread may read it.
 #[derive(Debug, Default)]
 pub struct Progress {
     nodes: AtomicU64,
-    /// The share of the space that is closed, of `WHOLE`.
+    /// The closed share of the space, in units of 1/`WHOLE`.
     closed: AtomicU64,
     question: AtomicU64,
     questions: AtomicU64,
 }
 
-/// The whole space: halved with every split on the way to a box.
+/// The share of the whole space. Each split on the path to a box halves the share.
 const WHOLE: u64 = 1 << 52;
 
 impl Progress {
@@ -101,8 +102,9 @@ impl Progress {
         self.nodes.load(Ordering::Relaxed)
     }
 
-    /// The share of the work that is proved, from 0 to 1: of all questions (pairs of classes), and of the
-    /// boxes of the present one, where each split halves what it splits.
+    /// The share of the work that is proved, from 0 to 1: the questions (pairs of classes) before
+    /// the present one, and the closed boxes of the present one, where each split halves the share
+    /// of its box.
     pub fn share(&self) -> f64 {
         let questions = self.questions.load(Ordering::Relaxed).max(1) as f64;
         let closed = self.closed.load(Ordering::Relaxed) as f64 / WHOLE as f64;
@@ -120,12 +122,12 @@ impl Progress {
         self.closed.fetch_add(closed, Ordering::Relaxed);
     }
 
-    /// The share of the present question that is closed.
+    /// The share of the present question that is closed, in units of 1/`WHOLE`.
     pub(crate) fn closed(&self) -> u64 {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// The share of a box at this depth.
+    /// The share of a box at this depth, in units of 1/`WHOLE`.
     pub(crate) fn of_depth(depth: usize) -> u64 {
         WHOLE.checked_shr(depth as u32).unwrap_or(0)
     }

@@ -1,8 +1,8 @@
 //! A system of additive tree inequalities: is there a cell where every row reaches its bound?
 //!
-//! Row k asks `sum over pieces of value[k] >= bound[k]`. Rows are integer combinations of the sums of an
-//! [`Layout`]; since all numbers are integers at one scale, a strict row is the same row with a bound one
-//! higher, and nothing is ever rounded.
+//! Row k asks `sum over pieces of value[k] >= bound[k]`. Rows are integer combinations of the sums
+//! of a [`Layout`]. Since all numbers are integers at one scale, a strict row is the same row with
+//! a bound one higher, and nothing is ever rounded.
 
 use num_bigint::BigInt;
 use num_traits::Zero;
@@ -10,14 +10,15 @@ use secateur_model::{CellId, Exact};
 
 use crate::layout::Layout;
 
-/// One inequality over the sums of a layout: `sum of coefficient * sum  >=  bound`, or `>` where strict.
+/// One inequality over the sums of a layout: `sum of coefficient * sum  >=  bound`, or `>` where
+/// strict.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Which sums, and how often each.
+    /// The sums that count, each with its coefficient.
     pub terms: Vec<(usize, i64)>,
-    /// What the combination must reach.
+    /// The bound that the combination must reach.
     pub bound: Exact,
-    /// It must be exceeded, not only reached.
+    /// Whether the combination must exceed the bound, not only reach it.
     pub strict: bool,
 }
 
@@ -26,9 +27,9 @@ pub struct Row {
 pub struct System<'a> {
     layout: &'a Layout,
     rows: usize,
-    /// For each piece: for each leaf one integer for each row.
+    /// For each piece, for each leaf, one integer for each row.
     values: Vec<Vec<BigInt>>,
-    /// What the sum over all pieces must reach.
+    /// The bound that the sum over all pieces must reach, for each row.
     bounds: Vec<BigInt>,
 }
 
@@ -70,12 +71,12 @@ impl<'a> System<'a> {
         &self.bounds
     }
 
-    /// The values of one piece, for each leaf one for each row.
+    /// The values of one piece: for each leaf, one for each row.
     pub(crate) fn piece_values(&self, piece: usize) -> &[BigInt] {
         &self.values[piece]
     }
 
-    /// Does this cell, as [`Layout::cells_of`] counts them, satisfy every row? Exact.
+    /// Does this cell, as [`Layout::cells_of`] counts them, satisfy every row? Computed exactly.
     pub fn holds(&self, cells: &[CellId]) -> bool {
         let mut sums = vec![BigInt::zero(); self.rows];
         for (piece, values) in self.layout.pieces().iter().zip(&self.values) {
@@ -93,7 +94,8 @@ fn integer_bound(bound: &Exact, exponent: i64, strict: bool) -> BigInt {
     if let Some(integer) = bound.scaled(exponent) {
         return if strict { integer + 1 } else { integer };
     }
-    // Finer than the scale: round up. A shift of a negative BigInt rounds toward minus infinity.
+    // The bound is finer than the scale, so round up: a shift rounds toward minus infinity, for a
+    // negative BigInt too, and one is added.
     let shift = (exponent - bound.exponent()) as u64;
     (bound.mantissa() >> shift) + 1
 }

@@ -1,5 +1,6 @@
-//! Trees of sizes that only work near to linear in their leaves can lay out: a chain of 8,000 splits, and forests
-//! with a hundred thousand leaves. With quadratic masks or sets these take hours or tens of gigabytes.
+//! Trees so large that laying them out is possible only if the work is nearly linear in their
+//! leaves: a chain of 8,000 splits, and forests with a hundred thousand leaves. With quadratic
+//! masks or sets these take hours or tens of gigabytes.
 
 use std::time::{Duration, Instant};
 
@@ -54,7 +55,8 @@ fn forest(trees: usize, depth: u32) -> Ensemble {
     let tree = |index: usize| {
         let mut tree = TreeBuilder::new();
         for node in 0..splits {
-            // A split halves the range that its ancestors have left of its feature, one feature for each level in turn.
+            // A split halves what its ancestors have left of its feature's range; each level uses
+            // the next of the five features.
             let level = (node + 1).ilog2();
             let place = (node + 1 - (1 << level)) as u32;
             let (mut low, mut width) = (0.0, 1024.0);
@@ -101,7 +103,8 @@ fn a_forest_with_many_leaves_takes_memory_by_its_leaves() {
     assert_eq!(comparison.layout().pieces().len(), 8);
     assert_eq!(comparison.run(&Options::unlimited()).verdict, Verdict::Identical);
     let (leaves, taken) = (8 << 14, MEMORY.peak_usage() - before);
-    // Masks would take leaves times runs: 8 times 16,384 squared bits, a quarter of a gigabyte, for each lens.
+    // Masks would take leaves times runs: 8 times 16,384 squared bits, a quarter of a gigabyte, for
+    // each lens.
     assert!(taken < leaves * 1000, "{taken} bytes for {leaves} leaves");
 }
 

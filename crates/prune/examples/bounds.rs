@@ -1,4 +1,5 @@
-//! Measures what cannot go on model files: `bounds MODEL...` prints a line for each.
+//! Measures relevant boundaries, closed forms and indispensable columns: `bounds MODEL...` prints
+//! one line for each model file.
 
 use std::path::Path;
 use std::time::Instant;

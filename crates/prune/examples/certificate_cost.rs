@@ -1,13 +1,17 @@
 //! Measures what certificates cost; `make bench-prune` and `make bench-certificates` call it.
 //!
-//! `certificate_cost search ORIGINAL PRUNED BAND` proves that two models decide alike and keeps nothing.
-//! `certificate_cost write ORIGINAL PRUNED BAND FILE` does the same and writes the proof to a file.
-//! `certificate_cost check ORIGINAL PRUNED FILE` has a certificate checked. BAND is `auto`, `0` (exact
-//! arithmetic) or a score; a last word `no_missing` leaves missing values out. With the word `splits` in front,
-//! small boxes are split to the end instead of being joined from two halves. The two searches are the same
-//! but for the record: one thread, the same boxes in the same order. Each prints one line of JSON; times are
-//! seconds of this process's only thread after the models are read, the fastest of several runs where they
-//! are short.
+//! - `certificate_cost search ORIGINAL PRUNED BAND` proves that two models decide alike, without
+//!   keeping the proof.
+//! - `certificate_cost write ORIGINAL PRUNED BAND FILE` does the same and writes the proof to a
+//!   file.
+//! - `certificate_cost check ORIGINAL PRUNED FILE` has a certificate checked.
+//!
+//! BAND is `auto`, `0` (exact arithmetic) or a score. The last word `no_missing` leaves out missing
+//! values. The first word `splits` makes the search split small boxes to the end instead of joining
+//! them from two halves. Apart from writing, the two searches are the same: one thread, the same
+//! boxes in the same order. Each command prints one line of JSON. Times are seconds of this
+//! process's only thread, without reading the models; short runs are repeated, and the fastest
+//! counts.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -20,9 +24,10 @@ use secateur_formats::ModelFile;
 use secateur_model::{Domain, Ensemble};
 use secateur_oracle::{Band, Comparison, Options, Verdict};
 
-/// Short runs are repeated until this much time is spent.
+/// Short runs are repeated until this many seconds are spent.
 const REPEAT_SECONDS: f64 = 0.3;
-/// Shorter runs are timed by the clock on the wall: the system counts processor time in ticks.
+/// Runs of fewer seconds are timed by wall clock, because the system counts processor time in
+/// ticks.
 const SHORT_SECONDS: f64 = 0.02;
 
 type Failure = Box<dyn std::error::Error>;
@@ -122,7 +127,7 @@ fn judge(original: &str, pruned: &str, file: &str) -> Result<String, Failure> {
     Ok(format!(r#"{{"seconds":{seconds},"steps":{steps},"bytes":{bytes},"peak":{peak}}}"#))
 }
 
-/// The time of the fastest run, and what the last one gave.
+/// The time of the fastest run in seconds, and the last run's result.
 fn fastest<T>(mut run: impl FnMut() -> Result<T, Failure>) -> Result<(f64, T), Failure> {
     let begun = Instant::now();
     let mut best = f64::INFINITY;
@@ -138,13 +143,13 @@ fn fastest<T>(mut run: impl FnMut() -> Result<T, Failure>) -> Result<(f64, T), F
     }
 }
 
-/// The processor time of this thread, where the system tells it.
+/// The processor time of this thread in seconds, if the system reports it.
 fn cpu_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(text.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
 }
 
-/// The most memory that this process ever held, where the system tells it; else 0.
+/// The most memory in bytes that this process ever held; 0 if the system does not report it.
 fn peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -1,6 +1,9 @@
-//! Prunes model files and prints one line for each: sizes, outcome and where the time went.
+//! Prunes model files and prints one line for each: sizes, outcome and time spent.
 //!
-//! `cargo run --release -p secateur-prune --example prune -- [--effort E] [--moves M] [--solver S] [--seconds S] FILE...`
+//! ```text
+//! cargo run --release -p secateur-prune --example prune --
+//!     [--effort E] [--moves M] [--solver S] [--seconds S] FILE...
+//! ```
 
 use std::path::Path;
 use std::time::{Duration, Instant};

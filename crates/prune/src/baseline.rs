@@ -1,18 +1,20 @@
-//! Pruning to a given size by order, without any proof: the baselines of the paper's comparison.
+//! Pruning to a given size by an order, without any proof: the baselines of the paper's comparison.
 //!
-//! A *member* is a tree, or where each class has its own trees one round of them. On a row it votes for the
-//! class that the model would decide for if all its members said the same. With the votes `V_c` of all `T`
-//! members on a row of class `y`:
-//! - **IC** (Lu et al. 2010): a correct vote against the majority counts `2 max V - V_y`, one with it the
-//!   second largest `V`, a wrong vote for `h` counts `V_y - V_h - max V`.
-//! - **IMD** (Guo et al. 2018): a correct vote counts `-a ln |margin| - (1 - a) ln (V_y / T)` with the margin
-//!   `(V_y - max of the others) / T` and `a = 0.2`, a wrong one nothing: few others vote alike, and the row
-//!   is close. A margin of zero counts as one vote. (PyPruning, which the paper uses, divides by the number
-//!   of rows in place of `T` and takes the smallest sums first; this is the publication's order.)
-//! - **DREP** (Li et al. 2012, as in PyPruning): first the member with the fewest errors, then again and
-//!   again the one that agrees least with the majority of those chosen.
+//! A *member* is a tree, or one round of trees if each class has its own trees. On a row it votes
+//! for the class that the model would decide for if all members gave the same sums. With the votes
+//! `V_c` of all `T` members on a row of class `y`:
+//! - **IC** (Lu et al. 2010): a correct vote against the majority counts `2 max V - V_y`, a correct
+//!   vote with the majority counts the second largest `V`, and a wrong vote for `h` counts
+//!   `V_y - V_h - max V`.
+//! - **IMD** (Guo et al. 2018): a correct vote counts `-a ln |margin| - (1 - a) ln (V_y / T)` with
+//!   the margin `(V_y - max of the others) / T` and `a = 0.2`; a wrong vote counts nothing. The
+//!   count is large if few others vote alike and the row is close. A margin of zero counts as one
+//!   vote. (PyPruning, which the paper uses, divides by the number of rows instead of `T` and takes
+//!   the smallest sums first; the order here is the publication's.)
+//! - **DREP** (Li et al. 2012, as in PyPruning): first the member with the fewest errors, then
+//!   again and again the member that agrees least with the majority of those chosen.
 //!
-//! The chosen members stay as they are, with their own weights. Nothing here is faithful: decisions change.
+//! The chosen members keep their own weights. Nothing is proved here: decisions change.
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
 use secateur_model::{ClassId, Decision, Ensemble, Output, TreeId};
@@ -20,7 +22,7 @@ use secateur_model::{ClassId, Decision, Ensemble, Output, TreeId};
 use crate::config::Choice;
 use crate::outcome::PruneError;
 
-/// The share of the margin in IMD.
+/// The weight `a` of the margin in IMD.
 const MARGIN_SHARE: f64 = 0.2;
 
 /// An order in which members are chosen.
@@ -42,20 +44,20 @@ impl Choice for Order {
     ];
 }
 
-/// A model of a given size that decides otherwise than the original.
+/// A model of a given size that may decide differently from the original.
 #[derive(Debug)]
 pub struct Unproved {
     /// The model file.
     pub file: ModelFile,
-    /// The members that stay, in the order of their choice.
+    /// The members that are kept, in the order in which they were chosen.
     pub chosen: Vec<usize>,
-    /// How many members there were.
+    /// How many members the original has.
     pub members: usize,
 }
 
-/// Keeps `size` members, chosen by `order` on rows with known classes. **Decisions change.**
+/// Keeps `size` members, chosen by `order` on rows of known classes. **Decisions change.**
 ///
-/// `rows` holds one row of the model's features after the other, as the library accepts them.
+/// `rows` holds the rows one after another, each with a value for every feature of the model.
 pub fn prune_unproved(
     file: &ModelFile,
     rows: &[f64],
@@ -102,18 +104,18 @@ fn members(model: &Ensemble) -> Vec<Vec<TreeId>> {
     rounds
 }
 
-/// Are the leaves shares of one vote that the file has divided already (ONNX forests)?
+/// Are the leaves shares of one vote, already divided in the file (ONNX forests)?
 fn shares_add_up(model: &Ensemble) -> bool {
     matches!(model.decision(), Decision::Threshold { threshold, .. } if *threshold == 0.5)
         && model.accumulation().average.is_none()
 }
 
-/// What every member votes on every row.
+/// The vote of every member on every row.
 struct Votes<'a> {
-    /// Row by row, one class for each member.
+    /// One class for each member, row after row.
     votes: Vec<u32>,
     members: usize,
-    /// Row by row, the number of votes for each class.
+    /// The number of votes for each class, row after row.
     counts: Vec<u32>,
     class_count: usize,
     classes: &'a [ClassId],
@@ -184,7 +186,7 @@ impl<'a> Votes<'a> {
     fn least_agreement(&self, size: usize) -> Vec<usize> {
         let mut chosen = Vec::with_capacity(size);
         let mut left: Vec<usize> = (0..self.members).collect();
-        // The votes of the chosen, row by row; before the first choice nobody has voted.
+        // The votes of the chosen members, row after row; all zero before the first choice.
         let mut counts = vec![0u32; self.counts.len()];
         while chosen.len() < size {
             let mut cost = vec![0u64; self.members];
@@ -220,7 +222,8 @@ fn vote(model: &Ensemble, members: f64, sums: &[f64]) -> u32 {
             let score = score(group.index());
             u32::from(score > threshold || !strict && score == threshold)
         }
-        // Probabilities saturate where scores do not, so the scores themselves are compared.
+        // Probabilities can be rounded to the same number where scores still differ, so scores are
+        // compared.
         _ => (1..sums.len()).fold(0, |best, group| if score(group) > score(best) { group } else { best })
             as u32,
     }
@@ -284,7 +287,8 @@ mod tests {
         }
     }
 
-    /// A row's votes by class, most first; among equals the lower class.
+    /// The number of votes for each class with the class, largest number first; among equals the
+    /// lower class first.
     fn ranking(row: &[u32], class_count: usize) -> Vec<(usize, usize)> {
         let mut ranking: Vec<(usize, usize)> = (0..class_count)
             .map(|class| (row.iter().filter(|&&vote| vote as usize == class).count(), class))
@@ -293,7 +297,7 @@ mod tests {
         ranking
     }
 
-    /// The contribution of one member, formula by formula from the publication.
+    /// The contribution of one member, with the publication's formulas.
     fn contribution_of(member: usize, table: &[Vec<u32>], classes: &[ClassId], class_count: usize) -> f64 {
         let mut total = 0.0;
         for (row, class) in table.iter().zip(classes) {
@@ -327,7 +331,7 @@ mod tests {
         total
     }
 
-    /// Rows on which a member agrees with the majority of the chosen.
+    /// The number of rows on which a member agrees with the majority of the chosen.
     fn agreement_of(member: usize, chosen: &[usize], table: &[Vec<u32>], class_count: usize) -> usize {
         let majority = |row: &[u32]| {
             let own: Vec<u32> = chosen.iter().map(|&chosen| row[chosen]).collect();
@@ -375,7 +379,8 @@ mod tests {
 
     #[test]
     fn a_small_example_by_hand() {
-        // Rows of classes 0 and 1; member 0 is right alone, member 1 with the majority.
+        // On both rows the members vote 0, 1, 1; the rows have the classes 0 and 1. Member 0 is
+        // right alone on the first row, members 1 and 2 are right with the majority on the second.
         let classes = [ClassId(0), ClassId(1)];
         let table = [vec![0, 1, 1], vec![0, 1, 1]];
         let votes = votes(&table, 2, &classes);
@@ -383,9 +388,9 @@ mod tests {
         assert_eq!(contribution(&[1, 2], 0, 0) + contribution(&[1, 2], 1, 0), 2.0);
         assert_eq!(contribution(&[1, 2], 0, 1) + contribution(&[1, 2], 1, 1), -2.0);
         assert_eq!(votes.order(Order::Contribution, 3), [0, 1, 2]);
-        // One right vote each, and member 0's has fewer companions.
+        // Each member has one right vote, and fewer others vote like member 0.
         assert_eq!(votes.order(Order::MarginDiversity, 1), [0]);
-        // One error each; member 0 is the first, and the others agree with it on no row.
+        // Each member has one error; member 0 is the first, and the others never agree with it.
         assert_eq!(votes.order(Order::Diversity, 2), [0, 1]);
     }
 

@@ -1,7 +1,8 @@
-//! The proof of a pruned model, written down and checked.
+//! Writes down the proof that a pruned model keeps the claim, and has it checked.
 //!
-//! The passes believe the oracle; whoever gets a pruned model need not. Its certificate is made from the two
-//! models as they are, and the independent checker has the last word: what it refuses is not called proved.
+//! The passes trust the oracle; the user of a pruned model need not. The certificate is made from
+//! the two models as they are, and the independent checker decides: a proof that it refuses is not
+//! called a proof.
 
 use std::io;
 use std::sync::Arc;
@@ -19,9 +20,9 @@ use crate::bounds::evidence::{Evidence, write_bounds};
 /// A proof that the checker accepted.
 #[derive(Clone, Debug)]
 pub struct Certificate {
-    /// The file.
+    /// The bytes of the certificate.
     pub bytes: Vec<u8>,
-    /// What it proves.
+    /// What the checker found it to prove.
     pub proved: Proved,
     /// Boxes that the search visited.
     pub nodes: u64,
@@ -38,21 +39,21 @@ pub enum CertifyError {
     /// The models cannot be compared.
     #[error(transparent)]
     Compare(#[from] CompareError),
-    /// The proof could not be written.
+    /// The certificate could not be written.
     #[error("the certificate cannot be written: {0}")]
     Write(#[from] io::Error),
-    /// The search did not end with a proof.
+    /// The search ended without a proof.
     #[error("the written model is not proved to keep what was asked for of the original")]
     NotProved,
-    /// The user ended it.
+    /// The user cancelled it.
     #[error("the proof was interrupted")]
     Interrupted,
     /// The checker refuses the certificate.
     #[error("the checker refuses the certificate: {} This is a bug, please report it", reason.describe(*step))]
     Refused {
-        /// Its reason.
+        /// The checker's reason.
         reason: Reason,
-        /// The step.
+        /// The step that it refuses, if it is about one.
         step: Option<u64>,
     },
     /// The checker cannot read the certificate.
@@ -60,9 +61,9 @@ pub enum CertifyError {
     Unreadable(#[from] ReadError),
 }
 
-/// Proves that `pruned` decides as `original` on every input in the scope of the two
-/// ([`Ensemble::within`]), writes the proof down with what the lower bounds rest on, and
-/// has it checked.
+/// Proves that `pruned` decides as `original` does on every input in the scope of both models
+/// ([`Ensemble::within`]), writes the proof and the evidence of the lower bounds as a certificate,
+/// and has it checked.
 pub fn certify(
     original: &Ensemble,
     pruned: &Ensemble,
@@ -80,7 +81,8 @@ fn settings(threads: usize, cancel: &Cancel, progress: &Arc<Progress>) -> Option
     Options { budget, threads, progress: progress.clone(), ..Options::unlimited() }
 }
 
-/// As [`certify`], with a search of the caller's choice: on which threads or workers. Its budget ends only by its switch.
+/// As [`certify`], with options of the caller's choice, such as threads or workers. The only limit
+/// in their budget should be the cancel switch.
 pub fn certify_with(
     original: &Ensemble,
     pruned: &Ensemble,
@@ -92,7 +94,7 @@ pub fn certify_with(
     let (budget, cancel) = (&options.budget, &options.budget.cancel);
     let outline = Outline::new(original, pruned, band)?;
     let (mut writer, nodes) = if outline.is_same_model() {
-        // A model decides as it does itself, and the checker knows that.
+        // A model decides as itself; the checker needs no steps for that.
         (Writer::new(Vec::new(), &outline.claim_of_same_model())?, 0)
     } else {
         let comparison = match outline.lay_out(budget) {
@@ -123,8 +125,8 @@ pub fn certify_with(
     Ok(Certificate { bytes, proved, nodes, search_seconds, check_seconds })
 }
 
-/// Proves that no score of `pruned` is farther than `within` from that of `original`, on every input in the scope of the
-/// two, writes the proof down and has it checked.
+/// Proves that no score of `pruned` is farther than `within` from that of `original`, on every
+/// input in the scope of both models, writes the proof as a certificate and has it checked.
 pub fn certify_scores(
     original: &Ensemble,
     pruned: &Ensemble,
@@ -136,7 +138,7 @@ pub fn certify_scores(
     certify_scores_with(original, pruned, within, &settings(threads, cancel, progress))
 }
 
-/// As [`certify_scores`], with a search of the caller's choice, as in [`certify_with`].
+/// As [`certify_scores`], with options of the caller's choice, as in [`certify_with`].
 pub fn certify_scores_with(
     original: &Ensemble,
     pruned: &Ensemble,
@@ -161,7 +163,7 @@ pub fn certify_scores_with(
     Ok(Certificate { bytes, proved, nodes, search_seconds, check_seconds })
 }
 
-/// Has the independent checker go over a certificate that was made here; an end that somebody asks for is
+/// Has the independent checker check a certificate. If `cancel` ends the check, the error is
 /// [`CertifyError::Interrupted`].
 pub fn have_checked(
     original: &Ensemble,

@@ -1,4 +1,4 @@
-//! What a user may choose.
+//! The choices that a user makes for a run.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,30 +9,31 @@ use secateur_oracle::{Band, Cancel};
 
 use crate::journal::Journal;
 
-/// A choice that users have in every interface, under the same names.
+/// A choice that every interface offers under the same names.
 pub trait Choice: Copy + PartialEq + Send + Sync + 'static {
-    /// All of them: the name, the choice, and what it means in a few words.
+    /// All choices: the name, the value, and its meaning in a few words.
     const ALL: &'static [(&'static str, Self, &'static str)];
 
-    /// What users call it.
+    /// The name that users see.
     fn name(self) -> &'static str {
         Self::ALL.iter().find(|(_, choice, _)| *choice == self).map_or("", |(name, _, _)| name)
     }
 
-    /// The choice of this name.
+    /// The choice with this name.
     fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().find(|(own, _, _)| *own == name).map(|(_, choice, _)| *choice)
     }
 }
 
-/// How far to go.
+/// How much a run tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// Fold and reweight (the paper's l1); where every cell is looked at, also leave out what can go.
+    /// Fold and reweight (the paper's l1). Where every cell can be checked, also drop columns that
+    /// are not needed.
     Fast,
-    /// Eliminate tree by tree too, until none can go.
+    /// Also try to drop each column, until none can be dropped.
     Thorough,
-    /// The smallest size, proved (the paper's l0).
+    /// Also find the smallest size and prove it (the paper's l0).
     Minimum,
 }
 
@@ -44,7 +45,7 @@ impl Choice for Effort {
     ];
 }
 
-/// What is made small.
+/// What the run makes small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objective {
     /// The number of trees.
@@ -63,12 +64,13 @@ impl Choice for Objective {
     ];
 }
 
-/// What may change.
+/// What the run may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moves {
-    /// Trees are merged, scaled and dropped, the intercept is free.
+    /// Trees are merged, scaled and dropped, and the intercept is free.
     Leaves,
-    /// Trees are scaled and dropped: nonnegative weights on the model's own trees, as in the paper.
+    /// Trees are scaled and dropped: weights of at least zero on the model's own trees, as in the
+    /// paper.
     Weights,
 }
 
@@ -83,7 +85,7 @@ impl Choice for Moves {
     ];
 }
 
-/// What one weight belongs to.
+/// The trees that share one weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// All trees of a boosting round, as in the paper.
@@ -102,14 +104,14 @@ impl Choice for Unit {
 /// What a pruned model keeps of the original, on every input of the domain.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Claim {
-    /// What it decides.
+    /// Its decisions.
     Decisions {
-        /// How near to the decision boundary the claim reaches.
+        /// The lead up to which nothing is claimed.
         band: Band,
     },
-    /// Its scores, the library's rounding included.
+    /// Its scores, with the library's rounding included.
     Scores {
-        /// How far the score of an output may be from the original's, a finite number of at least zero.
+        /// How far a score may be from the original's; finite and at least zero.
         within: f64,
     },
 }
@@ -121,7 +123,7 @@ impl Default for Claim {
 }
 
 impl Claim {
-    /// The band of a claim about decisions.
+    /// The band, if the claim is about decisions.
     pub fn band(self) -> Option<Band> {
         match self {
             Self::Decisions { band } => Some(band),
@@ -129,7 +131,7 @@ impl Claim {
         }
     }
 
-    /// The greatest distance of a claim about scores.
+    /// The largest distance, if the claim is about scores.
     pub fn within(self) -> Option<f64> {
         match self {
             Self::Decisions { .. } => None,
@@ -141,31 +143,32 @@ impl Claim {
 /// The choices of one run.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// How far to go.
+    /// How much the run tries.
     pub effort: Effort,
-    /// What is made small.
+    /// What the run makes small.
     pub objective: Objective,
-    /// What may change.
+    /// What the run may change.
     pub moves: Moves,
-    /// What one weight belongs to; `None` for rounds with [`Moves::Weights`], trees with [`Moves::Leaves`].
+    /// The trees that share one weight. `None` stands for rounds with [`Moves::Weights`] and for
+    /// trees with [`Moves::Leaves`].
     pub unit: Option<Unit>,
-    /// Who solves the linear programs for weights. Every model is proved without a solver's word, so this
-    /// changes time and luck only.
+    /// The solver of the linear programs for weights. The oracle proves every model, so the solver
+    /// affects only the time and which model is found.
     pub solver: LinearSolver,
-    /// What the pruned model keeps.
+    /// What the pruned model keeps of the original.
     pub claim: Claim,
-    /// Which inputs the claim is about.
+    /// The inputs that the claim is about.
     pub domain: Domain,
-    /// When to end with the best that is proved by then.
+    /// The time at which the run ends, with the best model that is proved by then.
     pub deadline: Option<Instant>,
-    /// A switch to end early, with the best that is proved by then.
+    /// A switch that ends the run early, with the best model that is proved by then.
     pub cancel: Cancel,
-    /// Threads of the search.
+    /// Threads that the search may use.
     pub threads: usize,
-    /// Where random choices start: same seed, same bytes.
+    /// The seed of random choices: the same seed gives the same bytes.
     pub seed: u64,
-    /// What an earlier run of the same kind learned, and where this one keeps what it learns. It goes without a deadline, which would steer the run:
-    /// the switch ends it.
+    /// What an earlier run of the same question learned, and where this run keeps what it learns. A
+    /// run with a journal has no deadline, because time would steer it; the switch ends it.
     pub journal: Option<Arc<Journal>>,
 }
 

@@ -1,12 +1,16 @@
-//! What a run has learned, for a run that goes on where it was ended.
+//! What a run has learned, so that a run that was ended can be resumed.
 //!
-//! A run is a function of the model, the rows and the options: with the same answers from the oracle it takes the same way. So what is kept
-//! are these answers and those of the linear programs, each under a digest of its question, and the weights of the best model so far. A run that goes on begins at the
-//! start and finds the answers that were given before, until there is none; from there on it does what a run in one go would have done.
-//! For that to hold no clock may steer it: a run with a journal is ended by its switch and has no deadline.
+//! A run is a function of the model, the rows and the options: with the same answers from the
+//! oracle and the solver it takes the same steps. So the journal keeps these answers, each under a
+//! digest of its question, and the plan of the best model found. A resumed run starts from the
+//! beginning and finds the answers that were given before, until one is missing; from there it does
+//! what an uninterrupted run would have done. For that to hold, time must not steer the run: a run
+//! with a journal is ended by its cancel switch and has no deadline.
 //!
-//! A journal is believed in nothing. Inputs that refuted a candidate are inputs of the domain or are not used, and what is demanded there is computed from the model.
-//! A candidate that is proved by the word of a journal is marked as such ([`crate::Pruned::recalled`]), and is handed out by nobody before it is proved anew.
+//! Nothing in a journal is trusted. Inputs that refuted a candidate are used only if they are
+//! inputs of the domain, and their demands are computed from the model. A candidate whose proof was
+//! recalled from a journal is marked ([`crate::Pruned::recalled`]); callers must prove it again
+//! before they hand it out.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,44 +22,44 @@ use secateur_oracle::{CheckpointError, In, Keep, Keeper, Out, Pace, StopReason, 
 
 use crate::candidate::plan::{Constants, Plan};
 
-/// The first bytes.
+/// The first bytes of a journal.
 const MAGIC: &[u8] = concat!("secateur prune checkpoint ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
-/// The first bytes of a journal of any version, and of what `verify` keeps.
+/// The first bytes of a journal of any version, and of a checkpoint of `verify`.
 const ANY: &[u8] = b"secateur prune checkpoint ";
 const OF_VERIFY: &[u8] = b"secateur checkpoint ";
 
-/// A digest that something is kept under.
+/// A digest under which the journal keeps something.
 pub(crate) type Key = [u8; 32];
 
-/// What the oracle said of a candidate.
+/// The oracle's answer about a candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Said {
-    /// It decides as the original.
+    /// The candidate keeps what the claim says.
     Proved,
-    /// It does not on these inputs.
+    /// The candidate breaks the claim on these inputs.
     Refuted(Vec<Vec<f64>>),
-    /// So many boxes, or so much memory, were not enough.
+    /// The oracle reached its limit of boxes or memory.
     Hard(StopReason),
 }
 
-/// An answer of the oracle.
+/// An answer of the oracle, with its cost.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answered {
     pub(crate) said: Said,
-    /// Boxes that it took.
+    /// Boxes that the oracle visited.
     pub(crate) boxes: u64,
 }
 
-/// An answer to a linear program.
+/// The solver's answer to a linear program.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Program {
     /// The values of its unknowns.
     Optimal(Vec<f64>),
-    /// There are none: no point can meet the sum of these rows, with these multipliers.
+    /// No solution: the sum of these rows, with these multipliers, cannot be met.
     Infeasible(Vec<(usize, f64)>),
 }
 
-/// The best model so far: how it is made of the original.
+/// How the best model found is made from the original.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Best {
     /// The digest of the model that the plan gives.
@@ -73,19 +77,21 @@ pub struct Journal {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Pages {
-    /// What the run is about: the model, the rows and the options.
+    /// A digest of the run's question: the model, the rows and the options.
     subject: Key,
     answers: BTreeMap<Key, Answered>,
     programs: BTreeMap<Key, Program>,
     best: Option<Best>,
-    /// The checkpoint of the search for the certificate, and the digest of the model that it is about.
+    /// The checkpoint of the search for the certificate, with the digest of the model that it
+    /// proves.
     proof: Option<(Key, Vec<u8>)>,
-    /// Something was added that is not kept yet.
+    /// Something was added since the journal was last written.
     fresh: bool,
 }
 
 impl Journal {
-    /// A journal of the run that this digest stands for, which is kept here and goes on from what was kept before.
+    /// Opens the journal of the run with this digest. It is written to `place`, and continues from
+    /// `old` if there is an earlier journal.
     pub fn open(
         place: Box<dyn Keep>,
         subject: [u8; 32],
@@ -98,7 +104,7 @@ impl Journal {
         Ok(Self { place, pages: Mutex::new(pages), pace: Mutex::default() })
     }
 
-    /// Keeps what is not kept yet.
+    /// Writes the journal if something was added since it was last written.
     pub fn flush(&self) {
         let bytes = {
             let mut pages = lock(&self.pages);
@@ -110,7 +116,8 @@ impl Journal {
         lock(&self.pace).write(|| self.place.keep(&bytes));
     }
 
-    /// The keeper of the search for the certificate of a model, given by its digest; true where it goes on from a checkpoint.
+    /// The keeper of the search for a model's certificate, given the model's digest; true where it
+    /// resumes from a checkpoint.
     pub fn proof_keeper(self: &Arc<Self>, model: [u8; 32]) -> (Arc<Keeper>, bool) {
         let old =
             lock(&self.pages).proof.clone().filter(|(about, _)| *about == model).map(|(_, bytes)| bytes);
@@ -123,7 +130,7 @@ impl Journal {
         lock(&self.pages).answers.get(key).cloned()
     }
 
-    /// Notes an answer that was not known, and keeps it soon.
+    /// Notes an answer, and writes the journal if a write is due.
     pub(crate) fn note(&self, key: Key, answered: Answered) {
         self.change(|pages| {
             pages.answers.insert(key, answered);
@@ -135,7 +142,7 @@ impl Journal {
         lock(&self.pages).programs.get(key).cloned()
     }
 
-    /// Notes the answer to a linear program, and keeps it soon.
+    /// Notes the answer to a linear program, and writes the journal if a write is due.
     pub(crate) fn note_program(&self, key: Key, program: Program) {
         self.change(|pages| {
             pages.programs.insert(key, program);
@@ -164,7 +171,7 @@ impl Journal {
     }
 }
 
-/// Where the checkpoints of the certificate's search go: into the journal.
+/// Puts the checkpoints of the certificate's search into the journal.
 #[derive(Debug)]
 struct Certificate {
     journal: Arc<Journal>,
@@ -285,7 +292,7 @@ impl Program {
             });
         };
         match self {
-            // Most of them are zero.
+            // Most values are zero, so only the others are written.
             Self::Optimal(values) => {
                 let some = values.iter().copied().enumerate().filter(|(_, value)| value.to_bits() != 0);
                 entries(&some.collect::<Vec<_>>());
@@ -310,7 +317,8 @@ impl Program {
         match input.byte()? {
             0 => {
                 let count = usize::try_from(input.number()?).map_err(|_| WireError)?;
-                // Nobody has so many columns, and a wrong number sets no memory aside.
+                // No program has that many unknowns. The limit keeps a wrong number from reserving
+                // memory.
                 let mut values =
                     if count <= MOST_UNKNOWNS { vec![0.0; count] } else { return Err(WireError) };
                 for (at, value) in entries {
@@ -347,7 +355,8 @@ fn read_plan(input: &mut In<'_>) -> Result<Plan, WireError> {
         2 => Constants::Own(input.list(|input| {
             let mantissa = BigInt::from_signed_bytes_le(input.bytes()?);
             let exponent = i64::from_le_bytes(input.array()?);
-            // Numbers of a model are sums of products of few floats, far from these ends; beyond them arithmetic would take all memory.
+            // Constants are sums of products of a few floats and stay far below these limits.
+            // Beyond them, arithmetic could use up all memory.
             let sane = exponent.unsigned_abs() <= MOST_EXPONENT && mantissa.bits() <= MOST_EXPONENT;
             if sane { Ok(Exact::new(mantissa, exponent)) } else { Err(WireError) }
         })?),
@@ -356,7 +365,7 @@ fn read_plan(input: &mut In<'_>) -> Result<Plan, WireError> {
     Ok(Plan { weights, constants })
 }
 
-/// The most bits of a constant, and the most that it is shifted by.
+/// The largest exponent of a constant (in magnitude), and the most bits of its mantissa.
 const MOST_EXPONENT: u64 = 1 << 16;
 
 /// The most unknowns of a program.

@@ -1,8 +1,9 @@
-//! Smaller models that decide the same on every input, proved.
+//! Makes models smaller, with a proof that no decision changes on any input of the domain.
 //!
-//! Passes, each dearer than the one before: fold (keeps every score), relevant splits (stumps in closed
-//! form), reweight (the paper's l1), eliminate (tree by tree), minimum (the paper's l0). Every candidate is
-//! a model file as it would be written; it counts only when the oracle proves that file.
+//! Passes, each more expensive than the one before: fold (keeps every score), relevant splits
+//! (stumps in closed form), reweight (the paper's l1), eliminate (tree by tree), minimum (the
+//! paper's l0). Every candidate is a model as its file would read back; it counts only when the
+//! oracle proves that model.
 
 pub mod baseline;
 mod bounds;
@@ -47,22 +48,23 @@ pub use secateur_model::Domain;
 
 use secateur_formats::ModelFile;
 
-/// A smaller model that decides as this one does, or has its scores but for a distance that is allowed.
+/// Prunes a model: the result decides as the original does, or keeps its scores up to an allowed
+/// distance.
 ///
-/// `data` holds start points, one row of the model's features after the other; it may be empty, and rows that
-/// are outside the domain or not accepted do not count. The answer holds for every input of the domain whatever the
-/// points are.
+/// `data` holds rows to start from, one after another, each with a value for every feature of the
+/// model. It may be empty; rows that are outside the domain or that the library does not accept are
+/// ignored. Whatever the rows are, the result holds for every input of the domain.
 pub fn prune(file: &ModelFile, data: &[f64], config: &Config, watch: &Watch) -> Result<Pruned, PruneError> {
     prune_model(file, data, config, watch)
 }
 
-/// The answer of a run that ends before it has begun: the model as it is, which decides as it does and needs no proof.
+/// The result of a run that ends before it begins: the original as it is, which needs no proof.
 pub fn unpruned(file: &ModelFile, config: &Config) -> Result<Pruned, PruneError> {
     let model = file.ensemble().within(&config.domain)?;
     run::unchanged(file, model.as_ref(), config)
 }
 
-/// As [`prune`], for whatever can be edited.
+/// As [`prune`], for any kind of model that can be edited.
 pub fn prune_model<M: Editable>(
     model: &M,
     data: &[f64],

@@ -1,4 +1,4 @@
-//! What a run ends with.
+//! The result of a run.
 
 use secateur_formats::{EditError, ModelFile};
 use secateur_model::{Domain, DomainError, TreeId};
@@ -8,14 +8,14 @@ use thiserror::Error;
 use crate::bounds::evidence::Evidence;
 use crate::passes::relevant::Relevant;
 
-/// What is known of the result.
+/// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Smaller, and proved to decide the same.
+    /// The model is proved to keep what the claim says, and the run was not cut off by its budget.
     Proved,
-    /// The budget ended; the best model that was proved by then.
+    /// The time ran out or the run was cancelled; the model is the best that was proved by then.
     BudgetReached,
-    /// Nothing can go: proved for what the moves allow.
+    /// The original is minimal: no model that the moves allow has fewer trees, as the bound proves.
     AlreadyMinimal,
 }
 
@@ -29,47 +29,48 @@ pub enum PruneError {
     /// The domain does not fit the model.
     #[error("the domain does not fit the model: {0}")]
     Domain(#[from] DomainError),
-    /// A regressor or ranker, or a model that gives a row several labels.
+    /// Decisions cannot be kept: a regressor or ranker, or a model that gives a row several labels.
     #[error(
         "this model is a regressor or ranker, or gives a row several labels: it has no classes to choose from, so there are no decisions to \
          keep; prune --within EPS (prune(model, within=EPS)) keeps its scores up to EPS"
     )]
     NoClasses,
-    /// No distance that scores could be kept within.
+    /// The distance for scores is negative or not finite.
     #[error("{within} is no distance for scores; give a finite number from zero up")]
     Within {
-        /// What was given.
+        /// The distance that was given.
         within: f64,
     },
-    /// Nothing is known of smallest models that keep scores.
+    /// No smallest size is proved for models that keep scores.
     #[error(
         "where scores are kept, no smallest size is proved: --effort minimum is for decisions; thorough tries to do without \
          each tree"
     )]
     WithinMinimum,
-    /// The library itself does not give its scores more exactly.
+    /// The last bits of the library's own scores are not fixed, and may differ by more than the
+    /// distance.
     #[error(
         "the last bits of this model's scores are not fixed by its file (the order of addition, the processor), and they alone \
          may make scores {least:e} apart; give at least that, not {within:e}"
     )]
     WithinRounding {
-        /// What was given.
+        /// The distance that was given.
         within: f64,
-        /// What can be kept.
+        /// The smallest distance that can be kept.
         least: f64,
     },
-    /// The format cannot hold what pruning needs at the least.
+    /// The format cannot hold an edit that pruning needs.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// A size that no choice of members has.
+    /// The number of members to keep is zero or larger than the model has.
     #[error("{size} of {members} members cannot be kept; give a size from 1 to {members}")]
     Size {
-        /// What was asked for.
+        /// The number asked for.
         size: usize,
-        /// What there is.
+        /// The number of members.
         members: usize,
     },
-    /// Rows and their classes do not belong together.
+    /// The number of values does not fit the number of classes.
     #[error("{values} values are not {classes} rows of {width} features")]
     Rows {
         /// How many values the rows have.
@@ -82,32 +83,34 @@ pub enum PruneError {
     /// A row that the model's library does not accept.
     #[error("row {row}: the library does not accept this row as an input of the model")]
     RefusedRow {
-        /// Its position.
+        /// The position of the row, from zero.
         row: usize,
     },
 }
 
-/// Sizes of a model.
+/// The size of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Trees. Those of a single leaf of zero, which some formats need to fill a round, do not count.
+    /// The number of trees. Trees of a single leaf of zero, which some formats need to fill a
+    /// round, do not count.
     pub trees: usize,
-    /// Leaves of these trees.
+    /// The number of leaves of these trees.
     pub leaves: usize,
 }
 
 /// What became of one tree of the original.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Fate {
-    /// As it was.
+    /// It is as it was.
     Kept,
-    /// Every leaf times this.
+    /// Every leaf is multiplied by this number.
     Scaled(f64),
-    /// Written anew: simplified, or with other trees or a constant in its leaves, all times this.
+    /// It is written anew, multiplied by this number: simplified, or with other trees or a constant
+    /// in its leaves.
     Rewritten(f64),
-    /// Added into the leaves of another tree, times this.
+    /// It was added into the leaves of another tree.
     Merged {
-        /// The tree that holds it now.
+        /// The tree that contains it now.
         into: TreeId,
         /// The weight of that tree.
         weight: f64,
@@ -118,46 +121,49 @@ pub enum Fate {
     Dropped,
 }
 
-/// A pruned model, with what is proved of it.
+/// A pruned model, with what is known and proved about it.
 #[derive(Clone, Debug)]
 pub struct Pruned<M = ModelFile> {
-    /// The model file; the original's own bytes where nothing changed.
+    /// The model file; the original's own bytes if nothing changed.
     pub file: M,
-    /// What is known.
+    /// How the run ended.
     pub outcome: Outcome,
-    /// Before and after.
+    /// The sizes of the original and of this model.
     pub size: [Size; 2],
-    /// No fewer trees can do, within the moves.
+    /// No model that the moves allow has fewer trees than this; proved.
     pub lower_bound: usize,
-    /// No tree can go on its own: with each of them left out, no weights of the others decide the same (by
-    /// the solver's word).
+    /// No single column can be dropped: without any one of them, no weights of the others keep what
+    /// the claim says. Found by the solver in floating point; proved only where the size reaches
+    /// the lower bound.
     pub irreducible: bool,
-    /// The model is large and no time limit was given: a fixed amount of work was done, and not everything was tried.
+    /// The model is large and there was no time limit, so the run ended after a fixed amount of
+    /// work and has not tried everything.
     pub cut_short: bool,
     /// The band of the claim, as a score; zero where the claim is about scores.
     pub band: f64,
-    /// Where the claim is about scores: how far they may be from the original's.
+    /// For a claim about scores: how far they may be from the original's.
     pub within: Option<f64>,
-    /// The inputs of the claim.
+    /// The inputs that the claim is about.
     pub domain: Domain,
     /// How often the oracle was asked.
     pub oracle_calls: u64,
-    /// How many inputs were looked at by the solver.
+    /// How many inputs the solver knew.
     pub points: usize,
-    /// Where the time went.
+    /// The time spent, by task.
     pub seconds: Seconds,
     /// What became of each tree of the original.
     pub fates: Vec<Fate>,
-    /// What the lower bound rests on, for a certificate.
+    /// The evidence for the lower bound, for a certificate.
     pub evidence: Evidence,
-    /// Which thresholds matter, where that was looked at.
+    /// Which boundaries are relevant, if the run examined them.
     pub relevant: Option<Relevant>,
-    /// That the model is proved is the word of a [`Journal`](crate::Journal), in which an earlier run wrote it: it has to be proved anew before it counts.
+    /// The proof of this model was recalled from a [`Journal`](crate::Journal) of an earlier run.
+    /// It has to be repeated before the model counts as proved.
     pub recalled: bool,
 }
 
 impl<M> Pruned<M> {
-    /// The same with another file, which the caller makes of this one.
+    /// The same result with the file that `make` returns.
     pub fn map_file<N>(self, make: impl FnOnce(M) -> N) -> Pruned<N> {
         Pruned {
             file: make(self.file),
@@ -180,13 +186,13 @@ impl<M> Pruned<M> {
     }
 }
 
-/// Time spent, by what it was spent on.
+/// Seconds spent, by task.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seconds {
-    /// Folding.
+    /// Folding trees.
     pub fold: f64,
-    /// The linear programs.
+    /// Solving linear programs.
     pub lp: f64,
-    /// The oracle, final proof included.
+    /// Asking the oracle.
     pub oracle: f64,
 }

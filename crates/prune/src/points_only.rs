@@ -1,9 +1,12 @@
-//! Pruning that asks less than a proof: on the user's rows alone, or with an oracle that may look at a few boxes only.
+//! Pruning without a proof: checked on the user's rows alone, or by an oracle that may visit only a
+//! few boxes.
 //!
-//! The paper's algorithm takes turns between a pruner, which knows points, and an oracle, which finds points that the
-//! pruner does not know. Without the oracle the pruner's model decides the rows as before, and other inputs as it
-//! happens. With an oracle that gives up after some boxes, what it did not refute is taken. Both are quick, and neither
-//! proves anything: what comes out is marked as unproved by its type, and is never a [`Pruned`](crate::Pruned).
+//! The paper's algorithm takes turns between a pruner, which knows points, and an oracle, which
+//! finds points that the pruner does not know. Without the oracle, the pruner's model decides the
+//! rows as before; on other inputs it may decide differently. With an oracle that gives up after
+//! some boxes, a model that it did not refute by then is accepted. Both are fast, and neither
+//! proves anything: the type of the result says that it is unproved, and it is never a
+//! [`Pruned`](crate::Pruned).
 
 use secateur_formats::EditError;
 use secateur_model::Ensemble;
@@ -21,34 +24,37 @@ use crate::search::weight_program::{Rows, Weights};
 use crate::search::{Judge, Search, Settled, Why, spent};
 use crate::watch::{Pass, Watch};
 
-/// Further programs after the first, each with costs divided by the last weights.
+/// Further programs after the first; each divides the costs by the last weights.
 const ROUNDS: usize = 4;
 
-/// How closely a candidate is looked at before it is taken.
+/// How closely a candidate is checked before it is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scrutiny {
-    /// The rows that the user gave must be decided as before; no other input is looked at.
+    /// It must decide the user's rows as before; no other input is checked.
     Rows,
-    /// The oracle may visit this many boxes for each question; a candidate that it does not refute in these is taken.
+    /// The oracle may visit this many boxes for each question; a candidate that it does not refute
+    /// in these is accepted.
     Boxes(u64),
 }
 
-/// A model that nothing is proved of.
+/// A model of which nothing is proved.
 #[derive(Clone, Debug)]
 pub struct Unchecked<M> {
     /// The model file.
     pub file: M,
     /// How often the oracle was asked; zero for [`Scrutiny::Rows`].
     pub oracle_calls: u64,
-    /// How many inputs the pruner knew in the end.
+    /// How many inputs the pruner knew at the end.
     pub points: usize,
-    /// The time or an interrupt ended the search; the model is the best by then, perhaps the original itself.
+    /// The search was ended by time or cancelled. The model is the best found by then, perhaps the
+    /// original.
     pub cut_short: bool,
 }
 
-/// A smaller model that decides the rows as before and **other inputs perhaps not**: what is taken is what `scrutiny`
-/// does not refute. `config` counts as in [`prune`](crate::prune), but the effort: [`Effort::Fast`] is one linear program
-/// with a few rounds of other costs, every other effort also tries to do without each tree.
+/// A smaller model that decides the rows as before and **other inputs perhaps differently**: a
+/// candidate is accepted if `scrutiny` does not refute it. `config` has the same meaning as in
+/// [`prune`](crate::prune), except for the effort: [`Effort::Fast`] solves one linear program and a
+/// few more with other costs; every other effort also tries to drop each column.
 pub fn prune_unchecked<M: Editable>(
     file: &M,
     rows: &[f64],
@@ -92,23 +98,24 @@ pub fn prune_unchecked<M: Editable>(
             points: search.points.rows().len(),
             cut_short: search.spent(),
         };
-        // Where no program has an answer in time, the folded model keeps every score.
+        // If no program was solved in time, the folded model is the answer; it keeps every score.
         let written = match weights {
             Some(weights) => search.write(weights),
             None => search.write_folded(),
         };
         match written {
             Ok(written) => return Ok(found(written)),
-            // What the format cannot hold stays as it is.
+            // A tree that the format cannot rewrite keeps its form, and folding starts again.
             Err(error) if refused_tree(&error).is_some_and(|tree| limits.frozen.insert(tree)) => continue,
-            // A fold that cannot be written is no reason to give up.
+            // If the result cannot be written at all, the original is the answer.
             Err(EditError::NoTrees { .. } | EditError::NoIntercept { .. }) => return Ok(found(file.clone())),
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-/// Few columns that nothing known refutes; `None` where not even the first program has an answer in time.
+/// Weights of few columns that nothing known refutes; `None` if not even the first program is
+/// solved in time.
 fn find<M: Editable>(search: &mut Search<'_, M>, judge: Judge) -> Option<Weights> {
     search.begin(Pass::Reweight);
     let costs = search.costs();
@@ -127,7 +134,7 @@ fn find<M: Editable>(search: &mut Search<'_, M>, judge: Judge) -> Option<Weights
     Some(weights)
 }
 
-/// Tries to do without each column, the least influential first.
+/// Tries to drop each column, the least influential first.
 fn eliminate<M: Editable>(search: &mut Search<'_, M>, weights: &mut Weights, judge: Judge) {
     search.begin(Pass::Eliminate);
     let mut kept: Vec<bool> = weights.columns.iter().map(|&weight| weight > 0.0).collect();

@@ -1,36 +1,39 @@
-//! What two models do on given rows: where rounding decides, and where the libraries' classes differ.
+//! What two models do on given rows: where rounding decides, and where the libraries' classes
+//! differ.
 //!
-//! A claim says on which inputs the libraries decide alike. On a user's rows it can be counted how many are not
-//! among them, and what happens there.
+//! A claim says on which inputs the libraries decide alike. On a user's rows one can count how many
+//! rows are outside the claim, and what happens there.
 
 use secateur_model::{ClassId, Ensemble, FeatureId, PredictError, Predictor};
 use secateur_oracle::{Band, exact_class};
 
 use crate::points::point::certain_winner;
 
-/// Exact sums are worked out for so many rows that these times the trees stay below this.
+/// Exact sums are computed for at most this many pairs of a row and a tree.
 const MOST_EXACT: usize = 4_000_000;
 
-/// What was counted on the rows.
+/// The counts for a set of rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowsSeen {
-    /// All rows.
+    /// The number of rows.
     pub rows: usize,
-    /// Rows whose exact sums were worked out: the first ones, where there are too many.
+    /// Rows whose exact sums were computed: the first ones, if there are too many rows.
     pub measured: usize,
-    /// Of those, rows inside the band: the original's winner does not lead by more than it. For exact arithmetic the
-    /// band is that of the original's rounding; `None` where no band covers it.
+    /// Of the measured rows, those inside the band: the original's winner does not lead by more
+    /// than the band. For exact arithmetic, the certain margin of the original serves as the band;
+    /// `None` where no margin covers its rounding.
     pub in_band: Option<usize>,
-    /// Of those, rows on which the original's library decides otherwise than the exact sums.
+    /// Of the measured rows, those on which the original's library decides differently from the
+    /// exact sums.
     pub rounded: usize,
-    /// Rows on which the library decides otherwise with the second model.
+    /// Rows on which the library decides differently with the second model.
     pub changed: usize,
-    /// Of those, the first one that the claim excludes: a fault of ours.
+    /// Of these, the first row on which the claim rules that out: a bug of ours.
     pub excluded: Option<usize>,
 }
 
-/// Compares two models on rows that both accept. `classes` is the second model's class for each class of the
-/// first; `score` is the band of the claim.
+/// Compares two models on rows that both accept. `classes` maps each class of the first model to
+/// the second model's class; `score` is the band of the claim, as a score.
 pub fn rows_seen(
     models: [&Ensemble; 2],
     classes: &dyn Fn(ClassId) -> ClassId,
@@ -78,7 +81,7 @@ pub fn rows_seen(
 }
 
 impl RowsSeen {
-    /// What was counted, in words; `exact` where the claim is about exact sums.
+    /// The counts in words; `exact` if the claim is about exact sums.
     pub fn words(&self, exact: bool) -> String {
         let of = if self.measured == self.rows {
             String::new()

@@ -1,4 +1,4 @@
-//! One run, start to end: the passes in their order, each within the budget.
+//! One run, from start to end: the passes in their order, each within the budget.
 
 use std::time::{Duration, Instant};
 
@@ -30,22 +30,24 @@ use crate::search::weight_program::Weights;
 use crate::search::{Search, claimed_band, size_of, spent};
 use crate::watch::{Pass, Watch};
 
-/// Further eliminations where they cost little: this, divided by the number of leaves, within these ends.
+/// How many further eliminations follow where they are cheap: AGAIN divided by the number of
+/// leaves, but at least LEAST_AGAIN and at most MOST_AGAIN.
 const AGAIN: usize = 24_000;
 const LEAST_AGAIN: usize = 6;
 const MOST_AGAIN: usize = 100;
-/// How many starts are looked for, for each of these.
+/// Attempts allowed per requested restart.
 const ATTEMPTS: usize = 3;
 /// Covers that are tried for models of one feature per column.
 const STUMP_ROUNDS: usize = 30;
-/// Points that searches for pairs begin at.
+/// The most rows that a search for pairs of inputs starts from.
 const STARTS: usize = 200;
-/// From this decimal logarithm of the number of cells on a space is large.
+/// A space of more than 10^LARGE cells counts as large.
 const LARGE: f64 = 4.5;
 
-/// A run. With rows a fast run goes twice where it does not end with a proved minimum, the second time as if there were
-/// no rows: a linear program ends at whatever vertex its points lead to, so rows can lead it to a larger model, and
-/// nothing after it makes up for that. The smaller model is the answer.
+/// Runs all passes. With rows, a fast run that does not end with a proved minimum is repeated as if
+/// there were no rows, and the smaller model is the answer: a linear program ends at an arbitrary
+/// vertex of what its points allow, so rows can lead it to a larger model, and no later pass makes
+/// up for that.
 pub(crate) fn run<M: Editable>(
     file: &M,
     data: &[f64],
@@ -61,8 +63,9 @@ pub(crate) fn run<M: Editable>(
     Ok(smaller(with, without, config.objective))
 }
 
-/// The smaller of two results about one model, with the work of both. A bound stays with the result that it was found
-/// with, whose evidence it rests on; of two models of one size the one with the better bound is taken.
+/// The smaller of two results about one model, with the work of both added up. Each result keeps
+/// its own lower bound, because the bound rests on that result's evidence; of two models of the
+/// same size the one with the better bound is taken.
 fn smaller<M: Editable>(first: Pruned<M>, second: Pruned<M>, objective: Objective) -> Pruned<M> {
     let rank = |pruned: &Pruned<M>| {
         let [trees, leaves] = [pruned.size[1].trees as u64, pruned.size[1].leaves as u64];
@@ -94,8 +97,8 @@ fn run_once<M: Editable>(
         Claim::Decisions { .. } => {}
         Claim::Scores { within } => scores::refuse(file.ensemble(), within, config.effort)?,
     }
-    // All passes see the model as it is within the domain. Candidates are read back as they are: the oracle
-    // compares them with this one, on inputs that both accept.
+    // All passes use the model restricted to the domain. Candidates are read back without that
+    // restriction; the oracle compares the two models on inputs that both accept.
     let model = file.ensemble().within(&config.domain)?;
     let model = model.as_ref();
     let started = Instant::now();
@@ -104,7 +107,8 @@ fn run_once<M: Editable>(
         status.best = Some(model.trees().len());
     });
     let mut limits = Limits { votes: file.votes_only(), ..Limits::default() };
-    // The best model of a journal is made of the folded one, so that folding is worth its time however late it is.
+    // The journal's best model is made from the folded model, so a run with one folds even when its
+    // time is over.
     let has_best = config.journal.as_ref().is_some_and(|journal| journal.best().is_some());
     loop {
         let stop = || spent(config) && !has_best;
@@ -117,16 +121,16 @@ fn run_once<M: Editable>(
         let mut known = Known::default();
         let mut cutter = Cutter::new(search.problem.model, search.intercept);
         let mut rng = fastrand::Rng::with_seed(config.seed);
-        // Needs neither points nor a folded model to fall back on.
+        // The closed form needs neither points nor a folded model that is proved.
         if !search.keeps_scores() && in_closed_form(&mut search, data, &mut cutter, &mut known, &mut rng) {
             return Ok(finish(search, known));
         }
         search.begin(Pass::Fold);
         match search.judge_folded() {
             Ok(()) => {}
-            // What the format cannot hold stays as it is.
+            // A tree that the format cannot rewrite keeps its form, and folding starts again.
             Err(error) if refused_tree(&error).is_some_and(|tree| limits.frozen.insert(tree)) => continue,
-            // A fold that cannot be written is no reason to give up.
+            // If the folded model cannot be written at all, the original stays the best.
             Err(EditError::NoTrees { .. } | EditError::NoIntercept { .. }) => {}
             Err(error) => return Err(error.into()),
         }
@@ -138,7 +142,8 @@ fn run_once<M: Editable>(
     }
 }
 
-/// The answer where the budget was spent before anything was known: the model as it is, which needs no proof.
+/// The answer where the time was over before anything was known: the model as it is, which needs no
+/// proof.
 pub(crate) fn unchanged<M: Editable>(
     file: &M,
     model: &Ensemble,
@@ -148,7 +153,7 @@ pub(crate) fn unchanged<M: Editable>(
         Claim::Decisions { band } => claimed_band(model, band)?,
         Claim::Scores { .. } => None,
     };
-    // Nothing is said of columns, so each tree may be one.
+    // There are no columns yet, so each tree is one.
     let column = |tree| Column { terms: Vec::new(), trees: vec![TreeId::new(tree)], cost: 1.0 };
     let points = Points::new(model, band, (0..model.trees().len()).map(column).collect());
     let size = size_of(model);
@@ -194,7 +199,8 @@ fn passes<M: Editable>(
             return finish(search, known);
         }
     }
-    // In a large space little goes and proofs are dear: first the test that needs none.
+    // In a large space few columns can be dropped and proofs are expensive, so the bound, which
+    // needs no proof by the oracle, comes first.
     let large = search.log10_cells() > LARGE;
     if thorough && large {
         bound(&mut search, &mut cutter, &mut known, &mut rng);
@@ -208,8 +214,8 @@ fn passes<M: Editable>(
     } else if search.sees_all()
         && let Some(weights) = search.best_weights.clone()
     {
-        // Linear programs end at whatever corner of theirs comes first. Where every cell is looked at, an attempt to do without
-        // one of its columns costs little.
+        // A linear program ends at an arbitrary vertex, so some of its columns may not be needed.
+        // Where every cell can be checked, an attempt to drop one costs little.
         let indispensable = known.indispensable(search.points.columns().len());
         known.irreducible = eliminate(&mut search, &weights, &indispensable, None).irreducible;
     }
@@ -233,8 +239,8 @@ fn passes<M: Editable>(
     finish(search, known)
 }
 
-/// Eliminates, and where every cell is looked at, so that attempts cost little, a few times more from other
-/// starts and in other orders, as long as that takes no more than half of the time.
+/// Eliminates. Where every cell can be checked, so that attempts are cheap, it repeats this a few
+/// times from other starts and in other orders, for at most half of the time that is left.
 fn eliminate_again<M: Editable>(search: &mut Search<'_, M>, known: &mut Known, rng: &mut fastrand::Rng) {
     let indispensable = known.indispensable(search.points.columns().len());
     let Some(weights) = search.best_weights.clone() else { return };
@@ -245,10 +251,10 @@ fn eliminate_again<M: Editable>(search: &mut Search<'_, M>, known: &mut Known, r
     let half = half_of(search.budget());
     let mut longest = Duration::ZERO;
     let mut begun = 0;
-    // Not every start leads anywhere.
+    // Not every attempt finds weights to start from.
     for _ in 0..ATTEMPTS * starts {
         let started = Instant::now();
-        // What would be cut off is not begun.
+        // An elimination that the time limit would probably cut off is not begun.
         let late = half.deadline.is_some_and(|deadline| started + longest >= deadline);
         if begun == starts || late || search.spent() || lower_bound(search, known) >= search.best.size.trees {
             break;
@@ -264,7 +270,7 @@ fn eliminate_again<M: Editable>(search: &mut Search<'_, M>, known: &mut Known, r
     known.irreducible = best.irreducible;
 }
 
-/// Models of one feature per tree; true where nothing is left to do.
+/// Tries the closed form for models of one feature per tree; true if the run is finished.
 fn in_closed_form<M: Editable>(
     search: &mut Search<'_, M>,
     data: &[f64],
@@ -312,7 +318,7 @@ fn in_closed_form<M: Editable>(
     known.irreducible || search.spent()
 }
 
-/// Does each column look at one feature at most?
+/// Does each column split on at most one feature?
 pub(crate) fn has_one_feature_each<M: Editable>(search: &Search<'_, M>) -> bool {
     search.points.columns().iter().all(|column| {
         let trees = column.terms.iter().map(|&term| &search.problem.folded.terms[term].tree);
@@ -322,9 +328,9 @@ pub(crate) fn has_one_feature_each<M: Editable>(search: &Search<'_, M>) -> bool 
     })
 }
 
-/// Models of one feature per column that the closed form does not cover or does not finish. Where columns
-/// step at one boundary each, the cuts of all changes of class there nearly always make the whole bound, so
-/// the cheapest cover of them is tried first.
+/// Models of one feature per column that the closed form does not cover or does not finish. If each
+/// column steps at one boundary only, the cuts of all changes of class nearly always give the whole
+/// bound, so the cheapest cover of these cuts is tried first.
 fn smallest_of_stumps<M: Editable>(
     search: &mut Search<'_, M>,
     data: &[f64],
@@ -346,12 +352,12 @@ fn smallest_of_stumps<M: Editable>(
     keep_smallest(&mut known.cuts, &|| search.spent());
     let bound = lower_bound(search, known);
     search.problem.watch.update(|status| status.lower_bound = bound);
-    // The other passes have half of the time, should this not end.
+    // If this does not end, the other passes still have half of the time.
     let budget = half_of(search.budget());
     smallest(search, cutter, known, Some(STUMP_ROUNDS), &budget);
 }
 
-/// Leaves out cuts that hold another one, as far as the time allows.
+/// Drops cuts that contain another cut, as far as the time allows: they follow from it.
 fn keep_smallest(cuts: &mut Vec<Cut>, stop: &dyn Fn() -> bool) {
     cuts.sort_by_key(|cut| cut.columns.len());
     let mut kept: Vec<Cut> = Vec::new();
@@ -365,7 +371,8 @@ fn keep_smallest(cuts: &mut Vec<Cut>, stop: &dyn Fn() -> bool) {
     *cuts = kept;
 }
 
-/// Which thresholds matter, and the cuts that two inputs beside one give: a bound that costs little.
+/// Finds relevant boundaries and the cuts that their pairs of inputs give: a bound that costs
+/// little.
 fn pair_cuts<M: Editable>(
     search: &mut Search<'_, M>,
     cutter: &mut Cutter,
@@ -386,7 +393,7 @@ fn pair_cuts<M: Editable>(
     known.relevant = Some(relevant);
 }
 
-/// Looks for columns that nothing can stand in for.
+/// Looks for columns that no others can replace.
 fn bound<M: Editable>(
     search: &mut Search<'_, M>,
     cutter: &mut Cutter,
@@ -410,14 +417,15 @@ fn bound<M: Editable>(
     search.problem.watch.update(|status| status.lower_bound = bound);
 }
 
-/// Half of the time that is left, so that one pass does not starve the others.
+/// Half of the time that is left, so that one pass leaves time for the others.
 fn half_of(budget: SearchBudget) -> SearchBudget {
     let now = Instant::now();
     let half = |deadline: Instant| now + deadline.saturating_duration_since(now) / 2;
     SearchBudget { deadline: budget.deadline.map(half), ..budget }
 }
 
-/// Asks once more for columns that were not shown to be indispensable, with the points of by now.
+/// Asks again about columns that were not shown to be indispensable, now that more points are
+/// known.
 fn bound_again<M: Editable>(search: &mut Search<'_, M>, cutter: &mut Cutter, known: &mut Known) {
     if lower_bound(search, known) >= search.best.size.trees {
         return;
@@ -442,7 +450,7 @@ fn finish<M: Editable>(mut search: Search<'_, M>, known: Known) -> Pruned<M> {
     let bound = cover_bound(&search, &known);
     let lower_bound = bound.as_ref().map_or(0, |(bound, _)| *bound as usize);
     let trees = search.best.size.trees;
-    // What a thorough run promises; time that runs out later takes nothing from it.
+    // A thorough run that ends irreducible has done what it promises, even if time runs out later.
     let done = known.irreducible
         && search.problem.config.effort == Effort::Thorough
         && !search.problem.config.cancel.is_cancelled();

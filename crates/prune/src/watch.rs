@@ -1,4 +1,4 @@
-//! How far a run has come, for whoever shows it.
+//! How far a run has come, for showing its progress.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,24 +9,25 @@ use secateur_oracle::Progress;
 pub enum Pass {
     /// Nothing has begun.
     Start,
-    /// Scores stay: constants, equal structures, dead branches.
+    /// Folding, which keeps every score: merges constants and equal structures and removes dead
+    /// branches.
     Fold,
-    /// Which splits change a decision somewhere.
+    /// Which splits change a decision for some input.
     RelevantSplits,
-    /// Which trees no other can stand in for.
+    /// Which columns no others can replace.
     Indispensable,
     /// One linear program for all weights.
     Reweight,
-    /// Tree by tree.
+    /// Dropping column after column.
     Eliminate,
-    /// The smallest size.
+    /// Finding the smallest size.
     Minimum,
-    /// The file as it will be written.
+    /// Proving the file as it will be written.
     Certify,
 }
 
 impl Pass {
-    /// Its name, for people.
+    /// The name that users see.
     pub fn name(self) -> &'static str {
         match self {
             Self::Start => "start",
@@ -41,28 +42,29 @@ impl Pass {
     }
 }
 
-/// What a run knows right now.
+/// What a run knows at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// What it is doing.
+    /// The pass that is running.
     pub pass: Pass,
-    /// How often solver and oracle have taken turns.
+    /// How often the oracle was asked.
     pub round: u64,
     /// Inputs that the solver knows.
     pub points: usize,
-    /// Trees of the candidate that is being judged.
+    /// Trees of the candidate that is being judged. Where candidates are judged by all cells: its
+    /// columns.
     pub candidate: Option<usize>,
     /// Trees of the best model that is proved.
     pub best: Option<usize>,
-    /// No fewer trees can do.
+    /// No model that the moves allow has fewer trees than this.
     pub lower_bound: usize,
 }
 
-/// A run's status, to be looked at from another thread.
+/// The status of a run, for reading from another thread.
 #[derive(Clone, Debug)]
 pub struct Watch {
     status: Arc<Mutex<Status>>,
-    /// The share of the space that the current proof has covered, and its boxes.
+    /// The share of the space that the current proof has covered, and the boxes it visited.
     pub search: Arc<Progress>,
 }
 

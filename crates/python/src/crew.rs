@@ -1,4 +1,4 @@
-//! Workers of a Python executor, as the search sees them; and what such a worker does.
+//! The workers of a Python executor, as the search uses them; and the work of such a worker.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,9 +26,9 @@ pub(crate) fn work<'py>(
 /// An object of the package that hands jobs to an executor (`_crew.Crew`).
 pub(crate) struct Helpers {
     object: Py<PyAny>,
-    /// What the object was told the models of.
+    /// The id of the models that the object was given last.
     told: Mutex<Option<[u8; 32]>>,
-    /// The first exception: there is no help any more, and the call ends with it.
+    /// The first exception: the workers cannot help any more, and the call ends with it.
     error: Mutex<Option<PyErr>>,
     cancel: Cancel,
 }
@@ -48,7 +48,7 @@ impl Helpers {
         Arc::new(Self { object, told: Mutex::new(None), error: Mutex::new(None), cancel })
     }
 
-    /// As the search takes them.
+    /// The crew that the search uses.
     pub(crate) fn crew(self: &Arc<Self>, py: Python<'_>) -> PyResult<Crew> {
         let seconds = |name: &str| -> PyResult<Duration> {
             Ok(Duration::from_secs_f64(self.object.getattr(py, name)?.extract(py)?))
@@ -58,7 +58,7 @@ impl Helpers {
         Ok(crew)
     }
 
-    /// The exception that ended the help, where there was one.
+    /// The exception that ended the workers' help, if there was one.
     pub(crate) fn check(&self) -> PyResult<()> {
         lock(&self.error).take().map_or(Ok(()), Err)
     }
@@ -106,7 +106,7 @@ impl Workers for Helpers {
     }
 
     fn forget(&self) {
-        // Nothing depends on it.
+        // The result of the call does not matter.
         let _ = self.call(|py| self.object.call_method0(py, "forget"));
     }
 }

@@ -39,7 +39,8 @@ pub(crate) fn from_format(error: FormatError) -> PyErr {
 
 pub(crate) fn from_read(error: ReadError, path: &std::path::Path) -> PyErr {
     match error {
-        // With its number, Python makes of it a FileNotFoundError and the like, which name the file.
+        // With its number, Python turns the error into a FileNotFoundError or similar, which names
+        // the file.
         ReadError::Io(error) => match error.raw_os_error() {
             Some(number) => {
                 let text = error.to_string();
@@ -64,7 +65,7 @@ pub(crate) fn from_edit(error: EditError) -> PyErr {
     EditingError::new_err(error.to_string())
 }
 
-/// Whatever a road of the facade ends with.
+/// Converts an error of the facade.
 pub(crate) fn from_road(error: Error) -> PyErr {
     match error {
         Error::Compare(error)

@@ -1,4 +1,4 @@
-//! Long work without the GIL that Ctrl-C ends, and that a caller can watch.
+//! Runs long work without the GIL; Ctrl-C ends it, and a caller can watch it.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
@@ -7,11 +7,11 @@ use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use secateur::Cancel;
 
-/// How often running work is looked at.
+/// How often running work is polled.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// As [`interruptible`], for work that has something to show when it is cancelled: the first Ctrl-C cancels it and its
-/// result is given all the same. A second one is raised.
+/// As [`interruptible`], for work that returns a result even when it is cancelled: the first Ctrl-C
+/// cancels it and its result is returned. A second Ctrl-C is raised.
 pub(crate) fn stoppable<T: Send>(
     py: Python<'_>,
     cancel: &Cancel,
@@ -21,8 +21,8 @@ pub(crate) fn stoppable<T: Send>(
     watched(py, cancel, true, look, work)
 }
 
-/// Runs `work` without the GIL. Now and then `look` is called with it, after a look for signals; an exception
-/// from either cancels the work, and is raised when the work has ended.
+/// Runs `work` without the GIL. Now and then checks for signals and then calls `look` with the GIL;
+/// an exception from either cancels the work, and is raised when the work has ended.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     cancel: &Cancel,
@@ -43,7 +43,7 @@ fn watched<T: Send>(
         std::thread::scope(|scope| {
             let (sender, receiver) = mpsc::channel();
             let worker = scope.spawn(move || {
-                // Nobody is left to listen only where this thread panicked.
+                // Sending fails only if the receiving thread has panicked.
                 let _ = sender.send(work());
             });
             let mut interrupted = Ok(());
@@ -67,7 +67,7 @@ fn watched<T: Send>(
                         }
                     }
                     Err(RecvTimeoutError::Timeout) => {}
-                    // A panic is a bug of ours; Python shows it as one.
+                    // A panic is a bug of secateur; Python shows it as one.
                     Err(RecvTimeoutError::Disconnected) => match worker.join() {
                         Err(panic) => std::panic::resume_unwind(panic),
                         Ok(()) => unreachable!("a worker that ends well has sent its result"),

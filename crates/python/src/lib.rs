@@ -1,5 +1,5 @@
-//! The Python binding: conversion between Python and the facade `secateur`, nothing else. `secateur-wheel` makes the
-//! extension module `secateur._secateur` of it.
+//! The Python binding: conversion between Python and the facade `secateur`, nothing else.
+//! `secateur-wheel` builds the extension module `secateur._secateur` from it.
 
 mod check;
 mod crew;

@@ -21,8 +21,8 @@ pub(crate) struct Model {
     labels: Option<Arc<Labels>>,
 }
 
-/// The class labels that a live object returns. They are the object's own: the model's file, and so its digest in
-/// certificates, does not know them.
+/// The class labels that a live object returns. They belong to the object: the model's file, and
+/// therefore its digest in certificates, does not contain them.
 struct Labels {
     /// A NumPy array of the type that the object's `predict` returns.
     array: Py<PyAny>,
@@ -60,8 +60,8 @@ impl Model {
         Self { file: Arc::new(file), labels: self.labels.clone() }
     }
 
-    /// The labels that the object returns, where it has its own, for comparisons. Certificates are about
-    /// `self.file.ensemble()`.
+    /// The labels that the object returns, if it has its own; used in comparisons. Certificates are
+    /// about `self.file.ensemble()`.
     pub(crate) fn labels(&self) -> Option<ClassLabels> {
         self.labels.as_ref().map(|labels| labels.classes.clone())
     }
@@ -369,7 +369,7 @@ impl Model {
 }
 
 impl Model {
-    /// What a regressor's `predict` returns, in the type of its sums.
+    /// The values that a regressor's `predict` returns, in the number type of its sums.
     fn predict_values<'py>(
         &self,
         py: Python<'py>,
@@ -397,7 +397,8 @@ impl Model {
     }
 }
 
-/// A table of any kind as numbers: an array of doubles as it is, all else as the package reads it.
+/// Reads a table of any kind as numbers: an array of doubles unchanged, everything else as the
+/// package reads it.
 fn given_rows<'py>(
     model: &Bound<'py, Model>,
     rows: &Bound<'py, PyAny>,

@@ -1,5 +1,5 @@
-//! Options that several functions share, from Python's words. The package has checked them before; what is
-//! still wrong here is a `ValueError`.
+//! Options that several functions share, converted from Python. The package has checked them
+//! before; remaining errors become a `ValueError`.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use secateur::{Band, Budget, Choice, Domain, DomainFile, LinearSolver, ModelFile
 
 use crate::model::Model;
 
-/// `None` is the smallest certain band, zero exact arithmetic.
+/// `None` means the smallest certain band, zero means exact arithmetic.
 pub(crate) fn band(score: Option<f64>) -> Band {
     match score {
         None => Band::Auto,
@@ -19,10 +19,12 @@ pub(crate) fn band(score: Option<f64>) -> Band {
     }
 }
 
-/// A domain as the package gives it: a JSON text, and the models that a `where` in it names by position.
+/// A domain as the package gives it: a JSON text, and the models that a `where` in it refers to by
+/// position.
 pub(crate) type GivenDomain = (String, Vec<Py<Model>>);
 
-/// The domain that the package gives, over the columns of a model; without one, with or without missing values.
+/// The domain that the package gives, over the columns of a model; if it gives none, every input,
+/// with or without missing values.
 pub(crate) fn domain(given: Option<&GivenDomain>, missing: bool, model: &Model) -> PyResult<Domain> {
     match given {
         Some((text, models)) => {
@@ -43,13 +45,14 @@ pub(crate) fn domain_file(text: &str) -> PyResult<DomainFile> {
     DomainFile::from_json(&value).map_err(|error| told(&error))
 }
 
-/// The budget of a call that starts now. Ctrl-C throws the result away, so nothing is left to be finished after it.
+/// The budget of a call that starts now. Ctrl-C throws its result away, so no time is needed to
+/// finish it.
 pub(crate) fn budget(time_limit: Option<f64>) -> PyResult<Budget> {
     Ok(unhurried_budget(time_limit)?.with_grace(Duration::ZERO))
 }
 
-/// The budget of a call that prunes: the standard one unless a time is given, and infinite time is no limit. Its result is
-/// there after Ctrl-C too.
+/// The budget of a call that prunes: the standard one unless a time is given; an infinite time
+/// means no limit. After Ctrl-C the call still returns a result.
 pub(crate) fn pruning_budget(time_limit: Option<f64>) -> PyResult<Budget> {
     match time_limit {
         None => Ok(Budget::standard()),
@@ -58,7 +61,7 @@ pub(crate) fn pruning_budget(time_limit: Option<f64>) -> PyResult<Budget> {
     }
 }
 
-/// The budget of a call that starts now and whose result is there after Ctrl-C too.
+/// The budget of a call that starts now and still returns a result after Ctrl-C.
 fn unhurried_budget(time_limit: Option<f64>) -> PyResult<Budget> {
     let limit = time_limit.map(|seconds| {
         Duration::try_from_secs_f64(seconds)
@@ -67,7 +70,7 @@ fn unhurried_budget(time_limit: Option<f64>) -> PyResult<Budget> {
     Ok(Budget::maybe(limit.transpose()?))
 }
 
-/// The solver of that name, if it was built in.
+/// The solver of that name, if it is built in.
 pub(crate) fn solver(name: &str) -> PyResult<LinearSolver> {
     let found = LinearSolver::all().find(|solver| solver.name() == name);
     found.ok_or_else(|| PyValueError::new_err(format!("solver {name:?}: this build does not have it")))
@@ -78,12 +81,12 @@ pub(crate) fn choice<T: Choice>(option: &str, word: &str) -> PyResult<T> {
     T::from_name(word).ok_or_else(|| PyValueError::new_err(format!("{option} must not be {word:?}")))
 }
 
-/// The words of a choice.
+/// The names of a choice.
 pub(crate) fn names<T: Choice>(py: Python<'_>) -> PyResult<Bound<'_, PyTuple>> {
     PyTuple::new(py, T::ALL.iter().map(|(name, _, _)| *name))
 }
 
-/// The size of a model's file, where it is still there.
+/// The size of a model's file, if the file still exists.
 pub(crate) fn file_size(path: &str) -> Option<u64> {
     std::fs::metadata(path).ok().map(|file| file.len())
 }

@@ -28,7 +28,7 @@ enum Table<'py> {
 }
 
 impl<'py> Table<'py> {
-    /// A NumPy array of two dimensions; a look at its type costs far less than a failed conversion.
+    /// A NumPy array of two dimensions. Checking its type costs far less than a failed conversion.
     fn of(rows: &Bound<'py, PyAny>) -> PyResult<Self> {
         if let Ok(array) = rows.cast::<PyArray2<f64>>() {
             Ok(Self::Wide(array.readonly()))
@@ -40,7 +40,7 @@ impl<'py> Table<'py> {
     }
 }
 
-/// What is made of the scores.
+/// The result that is computed from the scores.
 #[derive(Clone, Copy)]
 enum Answer {
     Classes,
@@ -48,7 +48,7 @@ enum Answer {
     Values,
 }
 
-/// How to compute: on which path, by how many threads.
+/// How to compute: the path, and the number of threads.
 #[derive(Clone, Copy)]
 struct How {
     path: Path,
@@ -73,7 +73,7 @@ impl Packed {
         Ok(Self { bytes, certificate, model })
     }
 
-    /// The scores of a table of either type, in any contiguous order.
+    /// The scores of a table of either float type, in any contiguous order.
     fn scores(&self, py: Python<'_>, table: &Table<'_>, how: How) -> PyResult<(usize, Vec<f64>)> {
         match table {
             Table::Narrow(array) => self.scores_of(py, array, how),

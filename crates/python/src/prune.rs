@@ -16,7 +16,7 @@ use crate::model::{Model, row_major};
 use crate::options::GivenDomain;
 use crate::{error, interrupt, options};
 
-/// News comes at least this often.
+/// Progress is reported at least this often.
 const STILL_THERE: Duration = Duration::from_millis(900);
 
 /// What would make a model smaller, as a JSON text; see `secateur.offers`.
@@ -112,7 +112,7 @@ pub(crate) fn prune<'py>(
     let look = |py: Python<'_>| {
         let Some(progress) = &progress else { return Ok(()) };
         let now = (watch.status(), watch.search.nodes());
-        // Whoever watches sees that it is alive, also where nothing is new.
+        // The caller sees that the run is alive, even if there is no news.
         if last != Some(now) || told.elapsed() >= STILL_THERE {
             (last, told) = (Some(now), Instant::now());
             progress.call1(py, (status(py, &now.0, &watch)?,))?;

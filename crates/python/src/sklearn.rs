@@ -1,5 +1,5 @@
-//! scikit-learn classifiers that live in memory: their parts come in as a dictionary, arrays in `.npy`
-//! form, and those of an edited model go out in the same way.
+//! scikit-learn classifiers that live in memory: their parts are passed in as a dictionary with
+//! arrays in `.npy` form, and the parts of an edited model are returned in the same way.
 
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -17,7 +17,7 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sklearn_parts, module)?)
 }
 
-/// What `secateur._sklearn` extracts.
+/// The parts that `secateur._sklearn` extracts.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Extracted {
@@ -73,7 +73,7 @@ fn convert(from: Extracted) -> PyResult<Parts> {
         "ExtraTrees" => Estimator::ExtraTrees,
         "AdaBoost" if !regressor => Estimator::AdaBoost { weights: from.weights },
         "GradientBoosting" => {
-            // The live object was asked for its own start.
+            // The live object was asked for its own start value.
             Estimator::GradientBoosting {
                 learning_rate: from.learning_rate,
                 start: from.start,

@@ -9,7 +9,8 @@ use crate::model::Model;
 use crate::options::GivenDomain;
 use crate::{error, interrupt, options};
 
-/// The parts of a model as source: the source, what goes beside it by its ending, the certificate, the test.
+/// The parts of a model as source: the source, the files beside it by their endings, the
+/// certificate, the test.
 type Files<'py> = (Bound<'py, PyBytes>, Vec<(&'static str, String)>, Bound<'py, PyBytes>, Option<String>);
 
 fn files<'py>(py: Python<'py>, packing: SourcePacking) -> Files<'py> {
@@ -67,7 +68,8 @@ fn form(file: &str) -> PyResult<SourceForm> {
     }
 }
 
-/// The parts of a model as source with quantised leaves, what `secateur pack --json` prints of it, and the same in words.
+/// The parts of a model as source with quantised leaves, the text that `secateur pack --json`
+/// prints about it, and the same in words.
 type QuantisedFiles<'py> = (Files<'py>, String, String);
 
 /// Writes a model as C, Rust or WebAssembly with quantised leaves.

@@ -1,4 +1,4 @@
-//! `prune_to_size` and `prune_without_proof`: models that decide otherwise than the original.
+//! `prune_to_size` and `prune_without_proof`: models that may decide differently from the original.
 
 use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
@@ -99,7 +99,7 @@ pub(crate) fn prune_without_proof<'py>(
     told(py, model, pruned)
 }
 
-/// A model without a proof, with what is said of it.
+/// A model without a proof, with the report about it.
 fn told<'py>(py: Python<'py>, model: &Model, pruned: Unproved) -> PyResult<Bound<'py, PyDict>> {
     let places = Places::default();
     let answer = PyDict::new(py);

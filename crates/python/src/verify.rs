@@ -52,7 +52,7 @@ pub(crate) fn verify_scores<'py>(
         threads,
         seed,
         certificate: certify,
-        // A certificate is about the files, which do not know the labels of live objects.
+        // A certificate is about the files, which do not contain the labels of live objects.
         labels: if certify { [None, None] } else { [first.labels(), second.labels()] },
         crew,
         checkpoint,
@@ -130,7 +130,7 @@ pub(crate) fn verify<'py>(
         threads,
         seed,
         certificate: certify,
-        // A certificate is about the files, which do not know the labels of live objects.
+        // A certificate is about the files, which do not contain the labels of live objects.
         labels: if certify { [None, None] } else { [first.labels(), second.labels()] },
         crew,
         checkpoint,

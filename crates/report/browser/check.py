@@ -19,7 +19,7 @@ from chromium import Chromium
 
 WIDTHS = (1280, 768, 360)
 
-# Elements that stick out of the page, unless a container of their own scrolls.
+# Elements that extend beyond the page, unless they are in a container that scrolls.
 OUTSIDE = """
 [...document.querySelectorAll('body *')].filter(element => {
   if (element.closest('.wide, .hidden') || element.closest('svg') !== null && element.tagName !== 'svg') return false;
@@ -28,7 +28,7 @@ OUTSIDE = """
 }).map(element => element.tagName + '.' + element.className + ': ' + element.textContent.slice(0, 60))
 """
 
-# Texts whose contrast with what lies behind them is below the 4.5 that WCAG asks for.
+# Texts whose contrast with their background is below the 4.5 that WCAG requires.
 PALE = """
 (() => {
   const channel = value => (value /= 255) <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
@@ -76,7 +76,7 @@ def compare(data: list[list[str]], result: dict[str, Any]) -> list[str]:
         if key not in wanted or isinstance(wanted[key], (str, bool)) or wanted[key] is None:
             continue
         met += 1
-        # A measured time may have gone on between the two.
+        # A measured time may have changed between the two.
         if float(value) != float(wanted[key]):
             problems.append(f"{key} is {value} in the page and {wanted[key]} in the result")
         shown = re.sub(r"[,\s]", "", text)

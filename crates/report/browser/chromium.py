@@ -29,7 +29,8 @@ class Chromium:
         self._answers, answers_write = os.pipe()
 
         def connect() -> None:
-            # The browser reads commands from descriptor 3 and answers on 4; both ends may sit on those numbers.
+            # The browser reads commands from descriptor 3 and answers on 4; the pipes' own ends may
+            # have these numbers.
             read, write = os.dup(commands_read), os.dup(answers_write)
             read, write = (os.dup(read), os.dup(write)) if {read, write} & {3, 4} else (read, write)
             os.dup2(read, 3)

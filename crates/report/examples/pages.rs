@@ -1,4 +1,5 @@
-//! Writes a page of every kind of outcome into a folder, to be looked at: `cargo run --example pages -- DIR`.
+//! Writes a page with every kind of outcome into a folder, for viewing:
+//! `cargo run --example pages -- DIR`.
 
 #[path = "../tests/samples/mod.rs"]
 mod samples;

@@ -1,8 +1,9 @@
-//! Plots whose labels keep their size: the picture is SVG, stretched to the width there is; the labels are
-//! HTML beside it.
+//! Plots whose labels keep their size: the picture is an SVG that is stretched to the available
+//! width; the labels are HTML beside it.
 //!
-//! Inside a plot both coordinates run from 0 to [`SIDE`], y downwards. Lines keep their width when the
-//! picture is stretched (`vector-effect`), and a line of no length with round ends is a dot that stays round.
+//! Inside a plot both coordinates run from 0 to [`SIDE`], y downwards. Lines keep their width when
+//! the picture is stretched (`vector-effect`). A dot is a line of length zero with round ends,
+//! which stays round.
 
 use std::fmt::Write;
 
@@ -20,7 +21,7 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// The axis for values up to this one, with at most five steps.
+    /// An axis for values up to `largest`, with at most five steps.
     pub(crate) fn up_to(largest: f64) -> Self {
         let largest = if largest.is_finite() && largest > 0.0 { largest } else { 1.0 };
         let magnitude = 10f64.powf((largest / 4.0).log10().floor());
@@ -33,7 +34,7 @@ impl Axis {
         Self { high: (largest / step).ceil().max(1.0) * step, step }
     }
 
-    /// The axis for counts: whole steps only.
+    /// An axis for counts, with whole steps only.
     pub(crate) fn of_counts(largest: u64) -> Self {
         let mut axis = Self::up_to(largest.max(1) as f64);
         if axis.step.fract() != 0.0 {
@@ -43,12 +44,12 @@ impl Axis {
         axis
     }
 
-    /// Where a value lies, from 0 to 1.
+    /// The position of a value on the axis, from 0 to 1.
     pub(crate) fn share(&self, value: f64) -> f64 {
         if value.is_finite() { (value / self.high).clamp(0.0, 1.0) } else { 1.0 }
     }
 
-    /// The values with a label.
+    /// The values that get a label.
     pub(crate) fn ticks(&self) -> impl Iterator<Item = f64> + use<> {
         let Self { high, step } = *self;
         (0..=(high / step).round() as u32).map(move |tick| f64::from(tick) * step)
@@ -62,21 +63,21 @@ impl Axis {
 
 /// A plot: a picture with labelled axes.
 pub(crate) struct Plot<'a> {
-    /// Unique in the page.
+    /// The element's id, unique in the page.
     pub(crate) id: &'a str,
-    /// What it is, for those who do not see it.
+    /// A title, for readers who do not see the picture.
     pub(crate) title: &'a str,
-    /// What it shows.
+    /// A description of what it shows.
     pub(crate) description: &'a str,
     /// `tall` or `low`.
     pub(crate) class: &'a str,
     /// The vertical axis.
     pub(crate) y: &'a Axis,
-    /// Labels below: where (0 to 1) and what.
+    /// Labels below the picture: position (0 to 1) and text.
     pub(crate) below: &'a [(f64, String)],
     /// The name of the horizontal axis.
     pub(crate) x_name: &'a str,
-    /// SVG.
+    /// The picture as SVG elements.
     pub(crate) picture: &'a str,
 }
 
@@ -108,7 +109,7 @@ impl Plot<'_> {
         html += self.picture;
         html += "</svg></div><div class=\"xs\" aria-hidden=\"true\">";
         for (place, label) in self.below {
-            // The outermost labels stay inside the picture.
+            // The outermost labels are kept inside the picture.
             let side = if *place < 0.04 {
                 " class=\"first\""
             } else if *place > 0.96 {

@@ -1,45 +1,47 @@
-//! What a page is made from: plain data, with texts as they are in the files.
+//! The input of a page: plain data, with texts exactly as they are in the files.
 
 /// Everything that the page says about one run.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// How the run ended.
     pub outcome: Outcome,
-    /// `secateur 0.2.0`.
+    /// The program and its version, such as `secateur 0.2.0`.
     pub version: String,
-    /// When the page was made, in words; empty where that is not told.
+    /// When the page was made, in words; empty if it is not stated.
     pub date: String,
     /// The original and the pruned model, or the two that were compared.
     pub models: [Model; 2],
     /// What is proved, or was asked.
     pub claim: Claim,
-    /// Nobody can do with fewer trees; `None` where nothing is known (a comparison).
+    /// No model within the allowed moves has fewer trees than this; `None` if nothing is known (a
+    /// comparison).
     pub lower_bound: Option<usize>,
-    /// Is the size after the smallest there is, proved?
+    /// Is it proved that no model within the allowed moves is smaller?
     pub minimal: bool,
     /// What became of each tree of the original, in its order; empty for a comparison.
     pub trees: Vec<TreeFate>,
-    /// How much each tree of the original moves the score, before and after; empty for a comparison.
+    /// How much each tree of the original moves the score, before and after; empty for a
+    /// comparison.
     pub spreads: Vec<Spread>,
-    /// The columns that some split of the original looks at; empty for a comparison.
+    /// The columns that some split of the original uses; empty for a comparison.
     pub features: Vec<Feature>,
     /// Why trees must stay.
     pub evidence: Evidence,
     /// An input on which the models differ.
     pub counterexample: Option<Counterexample>,
-    /// What is known of the scores, where these were compared and not the decisions.
+    /// The comparison of scores, if scores were compared and not decisions.
     pub scores: Option<Scores>,
     /// How the run went.
     pub run: Run,
     /// The proof as a file.
     pub certificate: Option<Certificate>,
-    /// What was left open, one sentence each.
+    /// Questions that were left open, one sentence each.
     pub undecided: Vec<String>,
-    /// What the proof does not say, one sentence each.
+    /// What the proof does not cover, one sentence each.
     pub not_certified: Vec<String>,
-    /// What a reader should know besides, one sentence each.
+    /// Other facts that a reader should know, one sentence each.
     pub notes: Vec<String>,
-    /// The choices of the run: flag and value.
+    /// The settings of the run: flag and value.
     pub settings: Vec<(String, String)>,
 }
 
@@ -48,21 +50,21 @@ pub struct Report {
 pub enum Outcome {
     /// Pruned: smaller, and proved to decide the same.
     Reduced,
-    /// Pruned: nothing can go, proved.
+    /// Pruned: it is proved that no tree can be removed.
     AlreadyMinimal,
-    /// Pruned: the budget ended; the best model proved by then.
+    /// Pruned: the budget ended, and this is the best model proved by then.
     BudgetReached,
-    /// Compared: they decide alike, proved.
+    /// Compared: it is proved that the two decide alike.
     Identical,
     /// Compared: they differ.
     Different,
-    /// Scores compared: at most as far apart as was asked, proved.
+    /// Scores compared: it is proved that they are at most as far apart as was asked.
     Within,
     /// Scores compared: an input exceeds the limit.
     Exceeds,
     /// Scores compared without a limit: how far they can be apart.
     Measured,
-    /// Compared: not known.
+    /// Compared: the answer is not known.
     #[default]
     Undecided,
 }
@@ -85,17 +87,17 @@ pub struct Model {
     pub trees: usize,
     /// Leaves.
     pub leaves: usize,
-    /// Distinct splits: column and place.
+    /// Distinct splits: combinations of column and threshold or category set.
     pub splits: usize,
-    /// Columns that some split looks at.
+    /// Columns that some split uses.
     pub features_used: usize,
     /// Bytes of the file.
     pub bytes: u64,
-    /// What the file is known by, such as its digest: a name and a value each.
+    /// Identifications of the file, such as its digest: a name and a value each.
     pub digests: Vec<(String, String)>,
     /// Measured prediction.
     pub timing: Option<Timing>,
-    /// Are its scores f32 numbers? They are then printed as such.
+    /// Are its scores f32 numbers? If so, they are printed as such.
     pub single_precision: bool,
 }
 
@@ -113,19 +115,21 @@ pub struct Timing {
 pub struct Claim {
     /// The first model's winner leads by more than this; 0 for exact arithmetic.
     pub band: f64,
-    /// The claim is about exact sums, and not about what a library's rounding makes of them.
+    /// Is the claim about exact sums, and not about a library's rounded ones?
     pub exact: bool,
-    /// What the given rows say of the band, in words.
+    /// Counts of the given rows inside the band, in words.
     pub rows: Option<String>,
-    /// The probabilities inside the band, for logistic models.
+    /// The probabilities at the ends of the band, for logistic models.
     pub probability: Option<[f64; 2]>,
-    /// The probability of the second class that decisions are looked at with, in place of the library's own rule.
+    /// The probability of the second class at which decisions are made, if it is not the library's
+    /// own rule.
     pub threshold: Option<f64>,
-    /// Which inputs, in words: `every f32 number, missing values, in every column`.
+    /// The inputs of the claim, in words: `every f32 number, missing values, in every column`.
     pub inputs: String,
-    /// What the claim is limited to, where it leaves out inputs that both models accept: `every input of the domain`.
+    /// The restriction of the claim, if it leaves out inputs that both models accept:
+    /// `every input of the domain`.
     pub limited_to: Option<String>,
-    /// How columns of the two models were matched, in words, where that was a question.
+    /// How columns of the two models were matched, in words, if they had to be.
     pub matching: Option<String>,
     /// The classes' names, in the model's order.
     pub classes: Vec<String>,
@@ -138,11 +142,11 @@ pub enum TreeFate {
     Kept,
     /// In the pruned model with other leaf values.
     Reweighted,
-    /// Had the splits of this tree, and became one with it.
+    /// Had the same splits as this tree; the two became one tree.
     Merged(usize),
-    /// Its regions are unions of regions of this tree, which took over its values.
+    /// Its regions are unions of regions of this other tree, which took over its values.
     Absorbed(usize),
-    /// Added the same number everywhere; went into the intercept.
+    /// Added the same number everywhere, which was moved into the intercept.
     Constant,
     /// None of its splits changes a decision anywhere.
     Irrelevant,
@@ -150,12 +154,12 @@ pub enum TreeFate {
     Eliminated,
 }
 
-/// How much a tree moves the score: its largest leaf less its smallest, weight included.
+/// How much a tree can move the score: its largest leaf minus its smallest, times its weight.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spread {
     /// In the original.
     pub before: f64,
-    /// In the pruned model; 0 where the tree is gone.
+    /// In the pruned model; 0 if the tree was removed.
     pub after: f64,
 }
 
@@ -168,10 +172,10 @@ pub struct Feature {
     pub splits: Vec<Split>,
 }
 
-/// A place where some tree of the original tells inputs apart.
+/// A split of the original: a place where some tree tells inputs apart.
 #[derive(Clone, Debug)]
 pub struct Split {
-    /// `< 0.5`, `in {red, green}`.
+    /// Its test, such as `< 0.5` or `in {red, green}`.
     pub place: String,
     /// What became of it.
     pub fate: SplitFate,
@@ -180,11 +184,12 @@ pub struct Split {
 /// What became of a split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SplitFate {
-    /// In the pruned model.
+    /// The pruned model still has it.
     Kept,
-    /// In the pruned model, and a decision is known that depends on it.
+    /// The pruned model still has it, and a decision is known that depends on it.
     Relevant,
-    /// Not in the pruned model: crossing it changes no decision (this follows from the proof).
+    /// The pruned model does not have it: crossing it changes no decision (this follows from the
+    /// proof).
     Irrelevant,
 }
 
@@ -193,7 +198,7 @@ pub enum SplitFate {
 pub struct Evidence {
     /// How many trees are proved indispensable.
     pub indispensable_trees: usize,
-    /// How many splits change a decision somewhere.
+    /// How many splits are known to change a decision somewhere.
     pub relevant_splits: usize,
     /// Examples.
     pub examples: Vec<Indispensable>,
@@ -202,9 +207,9 @@ pub struct Evidence {
 /// A tree or split that must stay, and inputs that show it.
 #[derive(Clone, Debug)]
 pub struct Indispensable {
-    /// The tree of the original, where it is about one.
+    /// The tree of the original, if this is about a tree.
     pub tree: Option<usize>,
-    /// Why, in a sentence.
+    /// The reason, in a sentence.
     pub reason: String,
     /// How many inputs the argument needs.
     pub rows_needed: usize,
@@ -212,40 +217,40 @@ pub struct Indispensable {
     pub rows: Vec<ExampleRow>,
 }
 
-/// An input and what the original says there.
+/// An input and the original's decision there.
 #[derive(Clone, Debug, Default)]
 pub struct ExampleRow {
-    /// The columns that matter.
+    /// The columns that are shown.
     pub values: Vec<Value>,
     /// The class that the original decides for.
     pub class: String,
-    /// By how much its winner leads.
+    /// How far its winner leads.
     pub lead: f64,
 }
 
-/// A column's name and what stands in it.
+/// A column and its value in a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Value {
     /// The column.
     pub feature: String,
-    /// The number or label, printed so that it parses back; `missing`.
+    /// The number or label, printed so that it parses back; `missing` for a missing value.
     pub value: String,
 }
 
 /// An input on which the models differ.
 #[derive(Clone, Debug, Default)]
 pub struct Counterexample {
-    /// The columns that some split looks at.
+    /// The columns that some split uses.
     pub values: Vec<Value>,
-    /// How many columns no split looks at.
+    /// How many columns no split uses.
     pub unused: usize,
-    /// What each model decides.
+    /// Each model's decision.
     pub classes: [String; 2],
     /// Each model's raw scores.
     pub scores: [Vec<f64>; 2],
-    /// Do the libraries themselves differ, or only exact arithmetic?
+    /// Do the libraries themselves differ, or only the results in exact arithmetic?
     pub in_libraries: bool,
-    /// The row of the table that it is near to.
+    /// The row of the table that this input is near to.
     pub near: Option<Near>,
 }
 
@@ -254,15 +259,16 @@ pub struct Counterexample {
 pub struct Scores {
     /// The limit that was asked about.
     pub within: Option<f64>,
-    /// They are nowhere farther apart, rounding included; `None` where nothing is proved.
+    /// A proved bound on their distance on all inputs, rounding included; `None` if nothing is
+    /// proved.
     pub at_most: Option<f64>,
-    /// What rounding has added to that.
+    /// The part of that bound that comes from rounding.
     pub rounding: Option<f64>,
-    /// The greatest distance of the exact scores is known.
+    /// Is the greatest distance of the exact scores known?
     pub ended: bool,
-    /// What `at_most` means for probabilities.
+    /// The bound that `at_most` implies for probabilities.
     pub probability: Option<f64>,
-    /// Which scores, in words.
+    /// Which scores were compared, in words.
     pub what: String,
     /// An input whose scores are far apart.
     pub shown: Option<ScoreInput>,
@@ -271,30 +277,31 @@ pub struct Scores {
 /// An input and the scores of two models.
 #[derive(Clone, Debug, Default)]
 pub struct ScoreInput {
-    /// The columns that some split looks at.
+    /// The columns that some split uses.
     pub values: Vec<Value>,
-    /// How many columns no split looks at.
+    /// How many columns no split uses.
     pub unused: usize,
-    /// Which output, where there are several.
+    /// The output that is compared, if there are several.
     pub output: Option<String>,
-    /// What each model says.
+    /// Each model's score.
     pub scores: [f64; 2],
-    /// How far that is apart, rounded down.
+    /// How far apart they are, rounded down.
     pub distance: f64,
-    /// The same for inputs that differ in one column, those first where it matters most.
+    /// The distances for inputs that differ in one column; columns with the largest change come
+    /// first.
     pub along: Vec<Along>,
 }
 
-/// How far scores are apart as one column of an input goes through its values.
+/// How far scores are apart as one column of an input takes different values.
 #[derive(Clone, Debug, Default)]
 pub struct Along {
     /// The column.
     pub feature: String,
     /// Distances, in the order of the column's values; a missing value comes last.
     pub distances: Vec<f64>,
-    /// The place of the input's own value.
+    /// The index of the input's own value.
     pub here: usize,
-    /// A value of the first and of the last place.
+    /// The column's value at the first and at the last index.
     pub ends: [String; 2],
 }
 
@@ -303,24 +310,24 @@ pub struct Along {
 pub struct Near {
     /// The number of the row, from 1.
     pub row: usize,
-    /// The columns that differ, where they are known by name.
+    /// How many columns differ.
     pub changed: usize,
 }
 
 /// How a run went.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
-    /// From start to end.
+    /// Its duration in seconds.
     pub seconds: f64,
     /// Where the time went, in the order of the work.
     pub phases: Vec<Phase>,
     /// How often the oracle was asked; `None` for a comparison.
     pub oracle_calls: Option<u64>,
-    /// Inputs that the solver looked at; `None` for a comparison.
+    /// Inputs that the solver used; `None` for a comparison.
     pub points: Option<u64>,
-    /// Boxes that the search looked at.
+    /// Boxes that the search visited.
     pub boxes: Option<u64>,
-    /// What was known when, in order of time.
+    /// The sizes that were known, in order of time.
     pub history: Vec<Moment>,
 }
 
@@ -342,9 +349,9 @@ pub struct Moment {
     pub points: u64,
     /// Trees of the best proved model.
     pub best: usize,
-    /// Trees of the candidate that was being judged.
+    /// Trees of the candidate that was being checked.
     pub candidate: Option<usize>,
-    /// Nobody can do with fewer.
+    /// The proved lower bound on the number of trees.
     pub lower_bound: usize,
 }
 

@@ -1,11 +1,12 @@
-//! Text from files into HTML: the only way in.
+//! Escapes text from files for HTML. All such text enters a page through this module.
 //!
-//! Markup characters become entities. Control characters and those that reorder or hide text (a label could
-//! use them to make one class look like another) are spelled out. Long texts are cut in the middle.
+//! Markup characters become entities. Control characters, and characters that reorder or hide text,
+//! are spelled out: a label could use them to make one class look like another. Long texts are cut
+//! in the middle.
 
-/// No name is shown longer than this.
+/// The most characters of a name that are shown.
 const NAME: usize = 120;
-/// No sentence and no path is shown longer than this.
+/// The most characters of a sentence or path that are shown.
 const SENTENCE: usize = 4000;
 
 /// A name or label, safe inside an element or a quoted attribute.
@@ -49,7 +50,7 @@ fn append(safe: &mut String, characters: impl Iterator<Item = char>) {
     }
 }
 
-/// Characters that are not seen, or change how others are seen.
+/// Characters that are invisible or change how others are displayed.
 fn deceives(character: char) -> bool {
     character.is_control()
         || matches!(character,

@@ -1,15 +1,17 @@
-//! One self-contained HTML page about a run: what is claimed, what changed and why, how the run went.
+//! One self-contained HTML page about a run: what is claimed, what changed and why, and how the run
+//! went.
 //!
-//! [`html`] is a pure function of a plain [`Report`]; it knows nothing of models and files. The page needs no
-//! script and no network, follows the reader's light or dark theme, fits a phone and prints.
+//! [`html`] is a pure function of a plain [`Report`]; it does not read models or files. The page
+//! needs no script and no network, follows the reader's light or dark theme, fits a phone and can
+//! be printed.
 //!
-//! # What holds
-//! - Every text of the report is escaped (the module `escape` is the only way into the page): feature names, class
-//!   labels and paths come from files that nobody has checked.
-//! - Every number stands in the page twice: as text for people, and unrounded in a `<data>` element with a
-//!   key (`trees.after`), so that a test or a script can compare it with the JSON result.
-//! - The size of the page is bounded whatever the model: long lists are cut with a count of the rest, charts
-//!   of many trees show groups of trees.
+//! # Invariants
+//! - Every text of the report is escaped; the module `escape` is the only way into the page.
+//!   Feature names, class labels and paths come from files that nobody has checked.
+//! - Every number is in the page twice: as text for people, and unrounded in a `<data>` element
+//!   with a key (`trees.after`), so that a test or a script can compare it with the JSON result.
+//! - The size of the page is bounded for every model: long lists are cut and state the number of
+//!   omitted entries; charts of many trees show groups of trees.
 
 mod chart;
 mod description;
@@ -23,7 +25,7 @@ pub use description::{
     Near, Outcome, Phase, Report, Run, ScoreInput, Scores, Split, SplitFate, Spread, Timing, TreeFate, Value,
 };
 
-/// The page.
+/// The page as HTML.
 pub fn html(report: &Report) -> String {
     page::page(report)
 }

@@ -39,22 +39,23 @@ pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// Four digits that count, without a tail of zeros.
+/// Four significant digits, without trailing zeros.
 pub(crate) fn short(value: f64) -> String {
     rounded(value, 4)
 }
 
-/// At most five digits that count, and no less than the value, which is not negative: a bound stays one.
+/// At most five significant digits, rounded up so that a bound stays true. The value must not be
+/// negative.
 pub(crate) fn short_up(value: f64) -> String {
     let text = format!("{value:.4e}");
     match text.parse::<f64>() {
-        // A ten-thousandth is at least a unit of the fifth digit.
+        // The factor 1.0001 adds at least one unit of the fifth digit.
         Ok(shown) if shown < value => rounded(value * 1.000_1, 5),
         _ => rounded(value, 5),
     }
 }
 
-/// So many digits that count, without a tail of zeros.
+/// `digits` significant digits, without trailing zeros.
 fn rounded(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".to_owned() } else { format!("{value}") };
@@ -76,7 +77,7 @@ fn rounded(value: f64, digits: usize) -> String {
     text.replace('-', "−")
 }
 
-/// All digits that the type has; `1` rather than `1.0`.
+/// The shortest digits that parse back to the same number of the type; `1` rather than `1.0`.
 pub(crate) fn full(value: f64, single: bool) -> String {
     let text = if single { format!("{:?}", value as f32) } else { format!("{value:?}") };
     text.strip_suffix(".0").unwrap_or(&text).replace('-', "−")
@@ -110,7 +111,8 @@ pub(crate) fn bytes(count: u64) -> String {
     }
 }
 
-/// How `after` compares with `before`: `−92 %`, `±0 %`, `+3 %`; never rounded to a change that is total or none.
+/// The change from `before` to `after`: `−92 %`, `±0 %`, `+3 %`. A small change is never rounded to
+/// none, and a large one never to −100 %.
 pub(crate) fn change(before: f64, after: f64) -> String {
     if before <= 0.0 || !before.is_finite() || !after.is_finite() {
         return String::new();

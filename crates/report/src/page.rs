@@ -1,11 +1,11 @@
-//! The page as a whole: head, sections in their order, style.
+//! The whole page: head, style, and the sections in their order.
 
 use crate::description::Report;
 use crate::{escape, section};
 
 const STYLE: &str = include_str!("style.css");
 
-/// The page.
+/// The page as HTML.
 pub(crate) fn page(report: &Report) -> String {
     let mut body = String::new();
     let sections = [
@@ -22,7 +22,7 @@ pub(crate) fn page(report: &Report) -> String {
     ];
     body.extend(sections);
     let title = escape::text(&section::headline::title(report));
-    // The policy forbids scripts and the network, whatever a label might hold.
+    // The policy forbids scripts and network access, even if a label contained some.
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\

@@ -100,9 +100,9 @@ fn no_text_of_a_report_becomes_markup() {
     for wrong in ["<script", "<img", "onerror=alert(1)>\u{202e}", "\u{202e}"] {
         assert!(!page.contains(wrong), "{wrong}");
     }
-    // What the file holds is still there to be read, as text.
+    // The contents of the file are still readable, as text.
     assert!(page.contains("&lt;script&gt;"));
-    // The tags of the page are ours alone: what stands between < and > starts with a known name.
+    // All tags are the page's own: each starts with a known name.
     for tag in page.split('<').skip(1).map(|part| part.split(['>', ' ', '/']).next().unwrap_or_default()) {
         let known = "!doctype html head meta title style body main header section article h1 h2 h3 p span svg path line \
                      desc dl div dt dd data i b ul li details summary table thead tbody tr th td strong code pre";

@@ -1,6 +1,7 @@
-//! How long a packed model takes: `time MODEL.spk [ROWS [PATH]]`, where ROWS is a file of f64 values, one row after the other (the rows of the
-//! model's cover without it), and PATH one path to look at. Prints nanoseconds a row for each path, in batches of 10,000 and one row at a time, the
-//! least of several rounds in which the paths take turns.
+//! Measures how long a packed model takes: `time MODEL.spk [ROWS [PATH]]`. ROWS is a file of f64
+//! values, one row after the other; without it the rows of the model's cover are used. PATH is the
+//! only path to measure. Prints nanoseconds per row for each path, in batches of 10,000 rows and
+//! one row at a time: the smallest of several rounds in which the paths take turns.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Many rows: which path takes them, and how threads share them.
+//! Predictions for many rows: chooses the path for them, and shares them among threads.
 
 use crate::error::PredictError;
 use crate::kernel::{self, Instructions};
@@ -8,14 +8,16 @@ use crate::portable::Portable;
 use crate::rows::AnyRows;
 use crate::sliced::ROWS;
 
-/// A block costs the same however few rows are in it: fewer than these are better walked one by one.
+/// A block costs the same for any number of rows: fewer rows than this are faster one by one.
 const WORTH_A_BLOCK: usize = 128;
 
-/// Is the path here that every processor has? A small library does without it where another path takes its place.
+/// Whether the portable path is compiled in. Without `std` it is left out on processors whose wider
+/// instructions replace it, to keep the library small.
 pub(crate) const HAS_PORTABLE: bool =
     cfg!(any(feature = "std", not(any(target_arch = "x86_64", target_arch = "aarch64"))));
 
-/// With more columns a block would take tens of megabytes, and rows are walked one by one.
+/// With more columns than this a block would take tens of megabytes, so that rows are walked one by
+/// one.
 const MOST_COLUMNS: usize = 1 << 15;
 
 /// The sums of each row.
@@ -32,7 +34,7 @@ pub(crate) fn sums(
     if path == Path::Scalar || count < WORTH_A_BLOCK || model.plan.columns > MOST_COLUMNS {
         return one_by_one(model, path, &rows, 0, scores);
     }
-    // The rows behind the last full block, where they are few.
+    // The rows after the last full block, if they are few.
     let rest = if count % ROWS < WORTH_A_BLOCK { count % ROWS } else { 0 };
     let (blocks, few) = scores.split_at_mut((count - rest) * model.outputs());
     in_blocks(model, path, rows.part(0..count - rest), blocks)?;
@@ -54,7 +56,7 @@ fn one_by_one(
     model.scalar_sums(rows, scores).map_err(|error| at(error, first))
 }
 
-/// The row of an error is counted from the first row of all.
+/// Counts the row of an error from the caller's first row.
 fn at(error: PredictError, first: usize) -> PredictError {
     match error {
         PredictError::Refused { row, feature, value } => {
@@ -79,7 +81,8 @@ fn in_blocks(model: &Model, path: Path, rows: AnyRows<'_>, scores: &mut [f64]) -
     if HAS_PORTABLE { work(&Portable) } else { model.scalar_sums(&rows, scores) }
 }
 
-/// The sums of each row by several threads. Every thread takes whole blocks; the bits do not depend on their number.
+/// The sums of each row, by several threads. Every thread takes whole blocks; the bits do not
+/// depend on the number of threads.
 #[cfg(feature = "std")]
 pub(crate) fn sums_by_threads(
     model: &Model,
@@ -102,7 +105,7 @@ pub(crate) fn sums_by_threads(
     };
     std::thread::scope(|scope| {
         let handles: alloc::vec::Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
-        // The first error in the order of the rows.
+        // Returns the first error in the order of the rows.
         handles.into_iter().try_for_each(|handle| match handle.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),

@@ -1,12 +1,12 @@
-//! Bytes and bits of a file, each read checked, and the checksum over them.
+//! Reads bytes and bits of a file, every read checked, and computes the checksum over them.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
 use crate::error::LoadError;
 
-/// The checksum of a file and of scores: every step is a bijection of the state and of the word, so that a change
-/// within one word of eight bytes always changes the result.
+/// The checksum of a file and of scores. Every step is a bijection of the state and of the word, so
+/// that a change within a single word of eight bytes always changes the result.
 pub(crate) struct Checksum {
     state: u64,
 }
@@ -25,7 +25,8 @@ impl Checksum {
         self.state
     }
 
-    /// Of bytes: words of eight, little-endian, the last one filled with zeros, then the length.
+    /// The checksum of bytes: of words of eight bytes, little-endian, the last one filled with
+    /// zeros, and then of the length.
     pub(crate) fn of(bytes: &[u8]) -> u64 {
         let mut sum = Self::new();
         for part in bytes.chunks(8) {
@@ -84,7 +85,7 @@ impl<'a> Reader<'a> {
         Ok(f64::from_bits(self.u64()?))
     }
 
-    /// A number in groups of seven bits, the lowest first.
+    /// A number in groups of seven bits, the lowest group first.
     pub(crate) fn varint(&mut self) -> Result<u64, LoadError> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
@@ -106,7 +107,8 @@ impl<'a> Reader<'a> {
         u32::try_from(self.varint()?).map_err(|_| LoadError::Invalid("a number has more than 32 bits"))
     }
 
-    /// How many items of at least `size` bytes each follow: no more than there are bytes for.
+    /// The number of items that follow, of at least `size` bytes each. A number for which there are
+    /// too few bytes is an error.
     pub(crate) fn count(&mut self, size: usize) -> Result<usize, LoadError> {
         let count = usize::try_from(self.varint()?).map_err(|_| LoadError::Truncated)?;
         if count.checked_mul(size).is_none_or(|bytes| bytes > self.rest.len()) {
@@ -115,7 +117,8 @@ impl<'a> Reader<'a> {
         Ok(count)
     }
 
-    /// A declared count of items of at least four bits each: no more than there are bits for.
+    /// Checks a declared number of items of at least four bits each: a number for which there are
+    /// too few bits is an error.
     pub(crate) fn bounded(&self, count: usize) -> Result<usize, LoadError> {
         if count / 2 > self.rest.len() { Err(LoadError::Truncated) } else { Ok(count) }
     }
@@ -135,7 +138,7 @@ impl<'a> Reader<'a> {
         (0..count).map(|_| self.f64()).collect()
     }
 
-    /// A section of bits starts at the next byte.
+    /// Starts a section of bits at the next byte.
     pub(crate) fn bits(&mut self) -> Bits<'a, '_> {
         Bits { section: self.rest, at: 0, reader: self, word: 0, left: 0 }
     }
@@ -144,7 +147,8 @@ impl<'a> Reader<'a> {
 /// A section of bits, the lowest bit of each byte first.
 pub(crate) struct Bits<'a, 'r> {
     reader: &'r mut Reader<'a>,
-    /// The bytes from its start on, and how many of them are in the word or behind it.
+    /// The bytes from the start of the section to the end of the file; `at` counts those that were
+    /// read into `word`, which has `left` unused bits.
     section: &'a [u8],
     at: usize,
     word: u64,
@@ -168,7 +172,8 @@ impl Bits<'_, '_> {
         Ok(value)
     }
 
-    /// Four bytes where there are so many, else one by one; there are fewer than 32 bits in the word.
+    /// Reads four bytes if there are that many, otherwise one by one. The word must have fewer than
+    /// 32 bits.
     fn refill(&mut self, count: u32) -> Result<(), LoadError> {
         let rest = &self.section[self.at..];
         if let Some(four) = rest.first_chunk() {
@@ -186,7 +191,8 @@ impl Bits<'_, '_> {
         Ok(())
     }
 
-    /// The section ends with the byte; what is left of it is zero. Whole bytes that were read ahead belong to what follows.
+    /// Ends the section with the current byte, whose remaining bits must be zero. Whole bytes that
+    /// were read ahead are returned to the reader.
     pub(crate) fn finish(self) -> Result<(), LoadError> {
         self.reader.rest = &self.section[self.at - (self.left / 8) as usize..];
         if self.word & ((1 << (self.left % 8)) - 1) != 0 {
@@ -197,7 +203,8 @@ impl Bits<'_, '_> {
     }
 }
 
-/// Bits that hold the numbers below `count`; never fewer than four, so that the size of a file bounds what is in it.
+/// The number of bits that hold all numbers below `count`. It is at least four, so that the size of
+/// a file bounds the size of its content.
 pub(crate) fn width(count: usize) -> u32 {
     (usize::BITS - count.saturating_sub(1).leading_zeros()).max(4)
 }

@@ -1,12 +1,15 @@
-//! Rows that reach everything: a row in every leaf of every tree, every threshold with its neighbours, missing
-//! values, zeros, infinities and categories. What a kernel gets wrong shows on one of them.
+//! The cover of a model: rows that reach every leaf of every tree, every threshold with its
+//! neighbours, missing values, zeros, infinities and categories. An error in a kernel shows on one
+//! of them.
 //!
-//! The rows follow from the file alone. The hash of their scores, computed by the exact predictor when the model was
-//! packed, is in the file, and a self-test computes it again on the machine at hand, on every path.
+//! The rows follow from the file alone. The file contains the hash of their scores, computed by the
+//! exact predictor when the model was packed; a self-test computes it again on the user's machine,
+//! on every path.
 //!
-//! There are two covers. Files with the mark [`AIMED`] have the second one: few rows for all leaves ([`aimed`]), and for a
-//! comparison the last value on its left side and the first on its right side. Older files have a row for every leaf and
-//! one value more for a comparison; what these rows are must not change, since the hash of their scores is in those files.
+//! There are two kinds of covers. Files with the mark [`AIMED`] have the second one: few rows for
+//! all leaves (module `aimed`), and for a comparison the last value on its left side and the first
+//! one on its right side. Older files have the first one: a row for every leaf, and one more value
+//! for a comparison. Its rows must never change, since the hash of their scores is in those files.
 
 mod aimed;
 #[cfg(all(test, feature = "std"))]
@@ -22,29 +25,33 @@ use crate::plan::{named_codes, refuses_infinities};
 /// This bit of the number of rows in a file's head says that the cover is the second one.
 pub const AIMED: u32 = 1 << 31;
 
-/// Rows times trees of a cover are at most about so many: of a model with more leaves only some are looked for.
+/// Rows times trees of a cover are at most about this number; if a model has more leaves, only some
+/// of them get a row.
 const MOST: usize = 1 << 28;
 
-/// Values of all rows together: a model with very many columns gets fewer rows.
+/// The largest number of values in all rows together; a model with very many columns gets fewer
+/// rows.
 const MOST_VALUES: usize = 1 << 26;
 
-/// With more values that matter than this, all features take one of theirs in the same row.
+/// If all features together have more interesting values than this, one row takes an interesting
+/// value for every feature.
 const MOST_ALONE: usize = 1 << 13;
 
-/// The hash of scores, of all rows one after the other.
+/// The hash of the scores of all rows, one row after the other.
 pub fn hash_of_scores(scores: &[f64]) -> u64 {
     let mut sum = Checksum::new();
     scores.iter().for_each(|score| sum.word(score.to_bits()));
     sum.finish()
 }
 
-/// The rows of the cover, one after the other. `watch` is called now and then with the share that is done, from 0 to 1; where
-/// it answers no, this ends without rows.
+/// The rows of the cover, one row after the other. `watch` is called from time to time with the
+/// share of the work that is done, from 0 to 1; if it returns false, this ends without rows.
 pub(crate) fn rows(file: &File, watch: &mut dyn FnMut(f64) -> bool) -> Option<Vec<f64>> {
     rows_and_visits(file, watch).map(|(rows, _)| rows)
 }
 
-/// The rows, and how many nodes the search for them visited (counted in the second cover only).
+/// The rows, and the number of nodes that the search for them visited (counted for the second cover
+/// only).
 pub(crate) fn rows_and_visits(file: &File, watch: &mut dyn FnMut(f64) -> bool) -> Option<(Vec<f64>, usize)> {
     let aimed = file.cover_rows & AIMED != 0;
     let mut maker =
@@ -78,11 +85,12 @@ struct Maker<'a> {
     file: &'a File,
     /// Is this the second cover?
     aimed: bool,
-    /// For each feature that some test looks at the values that matter; the others are always 0.
+    /// The interesting values of each feature that some split tests; all other features are always
+    /// 0.
     values: Vec<(u32, Vec<f64>)>,
     state: u64,
     rows: Vec<f64>,
-    /// The column of each test, and its position there.
+    /// The column of each test, and the test's index in that column.
     columns: Vec<(u32, u32)>,
 }
 
@@ -102,8 +110,10 @@ impl Maker<'_> {
         row
     }
 
-    /// Rows with every value of every feature. Where these are few, each stands among random ones of the other features; otherwise there are
-    /// as many rows as the feature with most values needs, and every feature goes through its own from a random one on.
+    /// Adds rows with every interesting value of every feature. If there are few in all, each value
+    /// gets a row of its own with random values of the other features. Otherwise there are as many
+    /// rows as the feature with most values needs, and every feature passes through its own values
+    /// from a random one on.
     fn every_value(&mut self) {
         let all: usize = self.values.iter().map(|(_, values)| values.len()).sum();
         if all <= MOST_ALONE {
@@ -130,7 +140,8 @@ impl Maker<'_> {
         }
     }
 
-    /// Is there no place for another row? The second cover ends where its scores would take too long, too.
+    /// Is there no room for another row? The second cover also ends where its scores would take too
+    /// long to compute.
     fn is_full(&self) -> bool {
         let width = self.file.features as usize;
         let most = if self.aimed {
@@ -158,7 +169,8 @@ impl Maker<'_> {
         -self.up(-value)
     }
 
-    /// Values of a feature that the library accepts and on which some test changes its mind.
+    /// The interesting values of a feature: values that the library accepts and between which some
+    /// test changes its answer.
     fn interesting(&self, feature: u32) -> Vec<f64> {
         let mut values: Vec<f64> = Vec::new();
         let mut push = |value: f64| {
@@ -197,7 +209,7 @@ impl Maker<'_> {
         if let Ok(at) = self.file.categories.binary_search_by_key(&feature, |known| known.feature) {
             let rule = &self.file.categories[at].rule;
             let codes = named_codes(self.file, feature);
-            // Each was a code of 32 bits.
+            // Each code had 32 bits before `named_codes` widened it.
             for code in codes.into_iter().map(|code| code as u32) {
                 for code in [Some(code), code.checked_add(1)].into_iter().flatten() {
                     rule.value(code).into_iter().for_each(&mut push);
@@ -215,14 +227,14 @@ impl Maker<'_> {
         values
     }
 
-    /// The test columns of a feature: they are in the order of features.
+    /// The test columns of a feature. `File::columns` is in the order of features.
     fn columns_of(&self, feature: u32) -> &[Column] {
         let first = self.file.columns.partition_point(|column| column.feature < feature);
         let behind = self.file.columns.partition_point(|column| column.feature <= feature);
         &self.file.columns[first..behind]
     }
 
-    /// A row in each leaf that some row reaches, or in every `stride`-th.
+    /// Adds a row in each leaf that some row reaches, or in every `stride`-th leaf.
     fn leaves(
         &mut self,
         nodes: &[u32],
@@ -230,7 +242,7 @@ impl Maker<'_> {
         seen: &mut usize,
         watch: &mut dyn FnMut(f64) -> bool,
     ) -> Option<()> {
-        // The splits above, with the side that was taken.
+        // The splits above the current node, each with whether the left side was taken.
         let mut path: Vec<(u32, bool)> = Vec::new();
         for &node in nodes {
             if node != LEAF {
@@ -244,7 +256,7 @@ impl Maker<'_> {
                 self.leaf(&path);
             }
             *seen += 1;
-            // On to the right side of the last split whose left side was taken.
+            // Continues on the right side of the last split whose left side was taken.
             while path.pop_if(|(_, left)| !*left).is_some() {}
             if let Some((_, left)) = path.last_mut() {
                 *left = false;
@@ -257,7 +269,7 @@ impl Maker<'_> {
         let mut row = self.random_row();
         for (position, &(test, _)) in path.iter().enumerate() {
             let feature = self.column(test).feature;
-            // Only once for each feature.
+            // Each feature is handled once.
             if path[..position].iter().any(|&(other, _)| self.column(other).feature == feature) {
                 continue;
             }
@@ -281,7 +293,8 @@ impl Maker<'_> {
         &self.file.columns[self.columns[test as usize].0 as usize]
     }
 
-    /// A value of the feature that goes along the path: the thresholds on the path with their neighbours first.
+    /// A value of the feature that follows the path. The thresholds on the path and their
+    /// neighbours are tried first.
     fn fitting(&self, path: &[(u32, bool)], feature: u32, fits: &dyn Fn(f64) -> bool) -> Option<f64> {
         let accepted = |value: f64| self.file.read_value(feature as usize, value).is_some() && fits(value);
         for &(test, _) in path {
@@ -305,7 +318,7 @@ impl Maker<'_> {
         self.values[at].1.iter().copied().take(1 << 12).find(|&value| accepted(value))
     }
 
-    /// Does a test send a value, as the caller gives it, to the left?
+    /// Does a test send a value left? The value is as the caller gives it.
     fn left(&self, test: u32, value: f64) -> bool {
         let (column, at) = self.columns[test as usize];
         let column = &self.file.columns[column as usize];

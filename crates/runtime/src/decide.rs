@@ -1,11 +1,11 @@
-//! From scores to classes and probabilities, by each library's own rule.
+//! Turns scores into classes, probabilities and values, by each library's own rule.
 
 use crate::error::PredictError;
 #[cfg(any(feature = "std", feature = "libm"))]
 use crate::exponential::{exp, exp32, ln_1p, ln_1p32};
 use crate::meaning::{Decision, Link, Number, Value};
 
-/// The first of the largest.
+/// The index of the largest value, the first one if several are equal.
 pub(crate) fn first_argmax(values: impl Iterator<Item = f64>) -> usize {
     let mut best = (0, f64::NEG_INFINITY);
     for (index, value) in values.enumerate() {
@@ -16,7 +16,7 @@ pub(crate) fn first_argmax(values: impl Iterator<Item = f64>) -> usize {
     best.0
 }
 
-/// The class of these scores, which are averaged where the model averages.
+/// The class of these scores, which are divided already if the model averages.
 pub(crate) fn class(decision: Decision, scores: &[f64]) -> Result<usize, PredictError> {
     Ok(match decision {
         Decision::Threshold { group, threshold, strict } => {
@@ -38,7 +38,8 @@ pub(crate) fn class(decision: Decision, scores: &[f64]) -> Result<usize, Predict
     })
 }
 
-/// What a regressor's `predict` makes of each of these scores, which are averaged where the model averages.
+/// Replaces each score by what a regressor's `predict` returns. The scores are divided already if
+/// the model averages.
 pub(crate) fn values(decision: Decision, number: Number, scores: &mut [f64]) -> Result<(), PredictError> {
     let Decision::Scores(value) = decision else { return Err(PredictError::NoValues) };
     let each = |scores: &mut [f64], f: &dyn Fn(f64) -> f64| {
@@ -46,7 +47,7 @@ pub(crate) fn values(decision: Decision, number: Number, scores: &mut [f64]) -> 
     };
     match value {
         Value::Score => {}
-        // The library multiplies by a sign that is zero for zero, which loses that of a negative zero.
+        // The library multiplies by a sign that is 0 for zeros, so that -0.0 becomes 0.0.
         Value::SignedSquare => each(scores, &|score| match number {
             _ if score == 0.0 => 0.0,
             // The product of two f32 is exact in f64, so that this rounds once.
@@ -117,7 +118,7 @@ pub(crate) fn probabilities(link: Link, scores: &[f64], out: &mut [f64]) -> Resu
     Ok(())
 }
 
-/// Without the exponential function there are only probabilities that are averages.
+/// Without the exponential function, probabilities exist only if they are averages.
 #[cfg(not(any(feature = "std", feature = "libm")))]
 pub(crate) fn probabilities(link: Link, scores: &[f64], out: &mut [f64]) -> Result<(), PredictError> {
     match link {
@@ -141,7 +142,8 @@ mod softmax {
         1.0 / (exp32((-score).min(88.7)) + 1.0 + 1e-16)
     }
 
-    /// XGBoost: the largest is subtracted and `exp` taken in f32, the f64 sum rounded to f32, divided in f32.
+    /// XGBoost's softmax: the largest score is subtracted and `exp` computed in f32, their sum is
+    /// computed in f64 and rounded to f32, and the division is in f32.
     pub(super) fn softmax32(scores: &[f64]) -> impl Iterator<Item = f32> {
         let largest = scores.iter().map(|&s| s as f32).fold(f32::NEG_INFINITY, f32::max);
         let exps: Vec<f32> = scores.iter().map(|&s| exp32(s as f32 - largest)).collect();

@@ -1,8 +1,9 @@
-//! What can go wrong: a file that is no packed model, and rows that the model's library would refuse.
+//! What can go wrong: a file that is no packed model, and rows that the model's library would
+//! refuse.
 
 use core::fmt;
 
-/// Why bytes are no packed model.
+/// Why bytes are not a packed model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -14,11 +15,11 @@ pub enum LoadError {
     Checksum,
     /// The file ends inside its content.
     Truncated,
-    /// There are bytes behind the content.
+    /// There are bytes after the content.
     Trailing,
     /// Something in the file contradicts the format; the text says what.
     Invalid(&'static str),
-    /// The model needs more of something than this program can hold; the text says of what.
+    /// The model needs more of something than this program supports; the text says of what.
     TooLarge(&'static str),
 }
 
@@ -38,36 +39,36 @@ impl fmt::Display for LoadError {
 
 impl core::error::Error for LoadError {}
 
-/// Why rows gave no prediction.
+/// Why there is no prediction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PredictError {
-    /// The rows have another number of columns than the model.
+    /// The rows have a different number of columns than the model.
     Width {
         /// Columns of the rows.
         found: usize,
         /// Columns of the model.
         expected: usize,
     },
-    /// The values given are not as many as the shape says.
+    /// The number of values does not fit the shape of the rows.
     Shape,
-    /// The output has another length than the rows need.
+    /// The output has a different length than the rows need.
     Output {
-        /// Numbers that fit in.
+        /// Length of the output.
         found: usize,
-        /// Numbers that are needed.
+        /// Length that is needed.
         expected: usize,
     },
     /// The library does not accept this value as an input of this model.
     Refused {
-        /// Which row.
+        /// The index of the row.
         row: usize,
-        /// Which column.
+        /// The index of the column.
         feature: usize,
         /// The value.
         value: f64,
     },
-    /// The instruction set that was asked for is not there.
+    /// The processor does not have the requested instruction set.
     NoSuchPath,
     /// The model's file does not say how scores become probabilities.
     NoProbabilities,
@@ -77,9 +78,11 @@ pub enum PredictError {
     NoValues,
     /// Versions of the model's library make different predictions of the same scores.
     ValuesVary,
-    /// What the library makes of the scores depends on numbers that the file does not have.
+    /// The library computes the values from the scores and from numbers that the file does not
+    /// have.
     ValuesUnknown,
-    /// What was asked for needs the exponential function, which is there with the feature `std` only.
+    /// The result needs the exponential function, which is missing without the features `std` and
+    /// `libm`.
     NeedsStd,
 }
 
@@ -101,7 +104,7 @@ impl fmt::Display for PredictError {
                     &f64::NEG_INFINITY => f.write_str("-inf")?,
                     #[cfg(feature = "std")]
                     _ => write!(f, "{value}")?,
-                    // All that writes numbers is larger than a kernel.
+                    // Code that formats floats would be larger than a kernel.
                     #[cfg(not(feature = "std"))]
                     _ => f.write_str("a number as large as this")?,
                 }

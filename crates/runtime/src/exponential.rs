@@ -1,4 +1,5 @@
-//! The exponential function and what belongs to it: of the standard library, or of the C library, which that calls, too.
+//! The exponential function and its relatives: from the standard library, or without it from the C
+//! library, which the standard library calls as well.
 
 #[cfg(all(feature = "libm", not(feature = "std")))]
 pub(crate) use with_c::*;
@@ -27,7 +28,8 @@ mod with_std {
 #[cfg(all(feature = "libm", not(feature = "std")))]
 #[allow(unsafe_code, reason = "functions of the C library, with the types that the C standard gives them")]
 mod with_c {
-    // SAFETY: the C standard says that these exist, with these types; each takes any number and touches nothing.
+    // SAFETY: the C standard says that these functions exist and have these types; each takes any
+    // number and accesses no memory of the caller.
     unsafe extern "C" {
         pub(crate) safe fn exp(x: f64) -> f64;
         #[link_name = "expf"]

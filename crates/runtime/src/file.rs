@@ -1,4 +1,5 @@
-//! A packed file, read and checked: every index, count and number, so that nobody behind this has to.
+//! Reads and checks a packed file: every index, count and number, so that no other module has to
+//! check them again.
 //!
 //! The format is specified in `docs/spec/packed-v1.md`, in the order of the functions here.
 
@@ -18,13 +19,13 @@ pub(crate) enum Rule {
     TruncateNonNegative,
     Truncate,
     Whole,
-    /// CatBoost's hashes of texts: rows of numbers hold the codes.
+    /// CatBoost hashes texts to codes; rows of numbers contain the codes themselves.
     Hashed,
     Listed(Vec<f64>),
 }
 
 impl Rule {
-    /// The code of a value that is not NaN.
+    /// The code of a value; it must not be NaN.
     pub(crate) fn code(&self, value: f64) -> Option<u32> {
         match self {
             Self::TruncateNonNegative => (0.0..16_777_216.0).contains(&value).then_some(value as u32),
@@ -38,7 +39,7 @@ impl Rule {
         }
     }
 
-    /// A number that reads back as this code.
+    /// A number that `code` maps to this code.
     pub(crate) fn value(&self, code: u32) -> Option<f64> {
         let value = match self {
             Self::Listed(values) => *values.get(code as usize)?,
@@ -53,22 +54,22 @@ pub(crate) struct Category {
     pub(crate) feature: u32,
     pub(crate) rule: Rule,
     pub(crate) unseen_is_missing: bool,
-    /// The labels of the codes, as texts that Python would print.
+    /// The labels of the codes.
     pub(crate) labels: Option<Vec<Label>>,
 }
 
-/// Which question the tests of a column ask.
+/// The question that the tests of a column ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Left iff value < threshold.
     Less,
     /// Left iff value <= threshold.
     LessOrEqual,
-    /// As `LessOrEqual`, but zero goes to a side of its own.
+    /// As `LessOrEqual`, but zero goes to a fixed side.
     ButZero { zero_left: bool },
     /// Left iff value == number.
     Equal,
-    /// Left iff being in the set equals `members_left`.
+    /// Left iff membership in the set equals `members_left`.
     Member { members_left: bool },
 }
 
@@ -82,9 +83,9 @@ pub(crate) struct Column {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Tests {
-    /// Ascending for comparisons.
+    /// In ascending order for comparisons.
     Numbers(Vec<f64>),
-    /// Ascending codes each.
+    /// The codes of each set in ascending order.
     Sets(Vec<Vec<u32>>),
 }
 
@@ -111,27 +112,28 @@ pub(crate) struct Domain {
 pub(crate) struct Sums {
     pub(crate) number: Number,
     pub(crate) intercept_last: bool,
-    /// The library may add in another order than that of the file, which is ours.
+    /// Whether the library may add in another order than that of the file, which this crate uses.
     pub(crate) any_order: bool,
-    /// What the sums of leaves as they are get multiplied by before the intercept is added. A scaled sum has no intercept added where all of
-    /// them are zero, so that it may be minus zero.
+    /// The sums of the unweighted leaves are multiplied by this before the intercepts are added. If
+    /// all intercepts are zero, none is added to a scaled sum, so that it may be minus zero.
     pub(crate) scale: Option<f64>,
     /// The divisor, and whether raw scores are divided, too.
     pub(crate) average: Option<(f64, bool)>,
 }
 
 impl File {
-    /// Are intercepts added behind the trees? See [`Sums::scale`].
+    /// Are intercepts added after the trees? See [`Sums::scale`].
     pub(crate) fn adds_intercepts_last(&self) -> bool {
         let zero = |&intercept: &f64| intercept == 0.0;
         self.sums.intercept_last && !(self.sums.scale.is_some() && self.intercepts.iter().all(zero))
     }
 }
 
-/// A tree: its nodes in preorder are `File::nodes[nodes]`, its leaves follow each other in `File::leaves`.
+/// A tree: its nodes in preorder are `File::nodes[nodes]`, and its leaves follow one another in
+/// `File::leaves`.
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
-    /// The sum that it adds to, `None` for all of them.
+    /// The index of the sum that it adds to, `None` for all sums.
     pub(crate) group: Option<u32>,
     pub(crate) weight: f64,
     pub(crate) nodes: core::ops::Range<usize>,
@@ -139,10 +141,10 @@ pub(crate) struct Tree {
     pub(crate) values: usize,
 }
 
-/// A node that is a leaf; every other node is the number of its test.
+/// Marks a node that is a leaf; every other node is the index of its test.
 pub(crate) const LEAF: u32 = u32::MAX;
 
-/// All of a file.
+/// The content of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct File {
     pub(crate) digest: [u8; 32],
@@ -217,7 +219,7 @@ fn content_of(r: &mut Reader<'_>) -> Result<File, LoadError> {
         return Err(LoadError::Invalid("an intercept is not a finite number of the type of the sums"));
     }
     if r.flag()? {
-        // How far intercepts may be off matters to proofs, not to predictions.
+        // The errors of intercepts matter to proofs, not to predictions.
         let errors = r.floats()?;
         if errors.len() != intercepts.len()
             || errors.iter().any(|&error| !(error >= 0.0 && error.is_finite()))
@@ -280,7 +282,7 @@ fn number(r: &mut Reader<'_>) -> Result<Number, LoadError> {
     Ok(if r.flag()? { Number::F64 } else { Number::F32 })
 }
 
-/// `value` as a finite number of this type?
+/// Is `value` a finite number of this type?
 fn is_finite_of(number: Number, value: f64) -> bool {
     value.is_finite() && (number == Number::F64 || f64::from(value as f32).to_bits() == value.to_bits())
 }
@@ -346,7 +348,7 @@ pub(crate) enum Label {
 }
 
 impl Label {
-    /// As Python prints it.
+    /// The text that Python prints for it.
     pub(crate) fn words(&self) -> String {
         use alloc::format;
         match self {
@@ -375,7 +377,8 @@ fn category_labels(r: &mut Reader<'_>) -> Result<Vec<Label>, LoadError> {
     Ok(labels)
 }
 
-/// Labels whose columns the source does not name: nothing for a predictor.
+/// Labels whose columns the source does not name. They are checked, but predictions do not need
+/// them.
 fn unplaced_labels(r: &mut Reader<'_>) -> Result<(), LoadError> {
     if r.flag()? {
         r.flag()?;
@@ -445,7 +448,7 @@ fn columns(
 ) -> Result<Vec<Column>, LoadError> {
     let count = r.count(3)?;
     let mut columns: Vec<Column> = Vec::with_capacity(count);
-    // The widths of the numbers of each column, for the section of bits behind them.
+    // Whether each column has 64-bit numbers; the section of bits that follows needs this.
     let mut wide: Vec<bool> = Vec::with_capacity(count);
     let mut last = None;
     for _ in 0..count {
@@ -489,7 +492,7 @@ fn columns(
                 Tests::Numbers(numbers)
             }
             _ => {
-                // Six bits at least for each; the first has more.
+                // Each number has at least six bits, the first one more.
                 let count = r.varint()?;
                 is_wide = r.flag()?;
                 let count = usize::try_from(count).map_err(|_| LoadError::Truncated)?;
@@ -542,7 +545,7 @@ fn set(r: &mut Reader<'_>) -> Result<Vec<u32>, LoadError> {
     Ok(codes)
 }
 
-/// Keys are in the order of the floats, -0.0 before 0.0.
+/// The float of a key. Keys are in the order of the floats, with -0.0 before 0.0.
 fn from_key32(key: u64) -> f64 {
     let Ok(key) = u32::try_from(key) else { return f64::NAN };
     f64::from(f32::from_bits(if key >> 31 == 1 { key ^ 1 << 31 } else { !key }))
@@ -554,7 +557,7 @@ fn from_key64(key: u64) -> f64 {
 
 fn trees(r: &mut Reader<'_>, file: &mut File) -> Result<(), LoadError> {
     let groups = file.intercepts.len();
-    // A tree is at least five bits.
+    // A tree has at least five bits.
     let count = usize::try_from(r.varint()?).map_err(|_| LoadError::Truncated)?;
     let count = r.bounded(count)?;
     let mode = r.byte()?;
@@ -583,7 +586,7 @@ fn trees(r: &mut Reader<'_>, file: &mut File) -> Result<(), LoadError> {
                 tree.weight = r.f64()?;
             }
         }
-        // Leaves are added as they are then, and the trees keep the weight 1.
+        // The unweighted leaves are added then, and the trees keep the weight 1.
         3 => {
             let scale = r.f64()?;
             let sums = &mut file.sums;

@@ -1,9 +1,10 @@
-//! The work on blocks: what every instruction set does in its own way is in [`Instructions`], a few operations on whole blocks, and
-//! everything around them is here, compiled once.
+//! Evaluates blocks of rows. [`Instructions`] has the few operations on whole blocks that every
+//! instruction set does in its own way; everything around them is here and compiled once.
 //!
-//! `kernel!` stands in a module that has what an instruction set is made of (`load`, `compare`, `select`, ...) and makes those
-//! operations of it, and `instructions!` a type that has them. Everything here is safe code on tables whose indices were proved when the model
-//! was loaded; an index that is out of range would panic, not read elsewhere.
+//! The macro `kernel!` writes those operations for a module from its basic functions (`load`,
+//! `compare`, `select`, ...), and `instructions!` implements the trait with them. All code here is
+//! safe code on tables whose indices were checked when the model was loaded; an index out of range
+//! would panic instead of reading elsewhere.
 
 use alloc::vec::Vec;
 
@@ -16,19 +17,21 @@ use crate::rows::AnyRows;
 use crate::scalar;
 use crate::sliced::{Bytes, Floats32, Floats64, Mask, PLANES, ROWS, Ranks, Sliced, Table, Tree};
 
-/// An instruction set: its operations on blocks.
+/// The operations of an instruction set on blocks.
 pub(crate) trait Instructions {
-    /// With more splits a tree is walked, where masks are not kept.
+    /// A tree with more splits than this is walked; three times as many are allowed if the masks of
+    /// all tests are kept.
     fn most_splits(&self) -> u16;
-    /// Makes what is within the window zero. Is any value missing, is any zero?
+    /// Replaces values within the window by zero. Returns whether any value is missing and whether
+    /// any is zero.
     fn look32(&self, values: &mut Floats32, window: Option<f64>) -> (bool, bool);
     fn look64(&self, values: &mut Floats64, window: Option<f64>) -> (bool, bool);
-    /// The number of thresholds that each value is above; 0 for what is no number.
+    /// The number of thresholds that each value is above; 0 for NaN.
     fn rank32(&self, table: &Table<f32>, values: &Floats32, ranks: &mut Bytes);
     fn rank64(&self, table: &Table<f64>, values: &Floats64, ranks: &mut Bytes);
-    /// The rows that go right in each test.
+    /// For each test, the rows that it sends right.
     fn test(&self, words: &[Word], bytes: &[Bytes], masks: &mut [Mask]);
-    /// The bits of the number of each row's leaf.
+    /// The number of each row's leaf, as one mask for each of its bits.
     #[expect(clippy::too_many_arguments, reason = "what a thread needs for its blocks, part by part")]
     fn find(
         &self,
@@ -40,12 +43,13 @@ pub(crate) trait Instructions {
         slots: &mut [Mask],
         planes: &mut [Mask; PLANES],
     );
-    /// Adds the value of each row's leaf; there are as many as its bits count.
+    /// Adds the value of each row's leaf. The number of values is a power of two, whose logarithm
+    /// is the number of planes that are read.
     fn add32(&self, values: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32);
     fn add64(&self, values: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64);
 }
 
-/// What a thread needs for its blocks.
+/// Memory that a thread needs for its blocks.
 struct Scratch {
     values32: Vec<Floats32>,
     values64: Vec<Floats64>,
@@ -58,7 +62,8 @@ struct Scratch {
     most_splits: u16,
 }
 
-/// Masks of all tests are kept for a block where there are at most so many; otherwise each tree makes its own.
+/// If there are at most this many tests, the masks of all of them are kept for a block; otherwise
+/// each tree makes its own masks.
 const KEPT: usize = 1 << 14;
 
 /// The sums of all rows, block by block.
@@ -72,10 +77,11 @@ pub(crate) fn sums(
     let groups = model.outputs();
     let features = model.plan.features.len();
     let few = sliced.words.len() <= KEPT;
-    // Masks that are kept are made once for all trees, so that larger trees are worth it.
+    // Kept masks are made once for all trees, so that they are worth their cost for larger trees,
+    // too.
     let most_splits = instructions.most_splits() * if few { 3 } else { 1 };
     let walks = sliced.trees.iter().any(|tree| tree.is_walked(most_splits));
-    // Where every tree is walked nobody looks at bytes and masks.
+    // If every tree is walked, neither bytes nor masks are needed.
     let slices = sliced.trees.iter().any(|tree| !tree.is_walked(most_splits));
     let columns = match &sliced.large {
         Some(large) if walks => large.room(),
@@ -103,7 +109,7 @@ pub(crate) fn sums(
         check(model, &part, first)?;
         read(instructions, model, sliced, &part, &mut scratch);
         if kept {
-            // The first mask is that of the test that sends every row left.
+            // The first mask belongs to the test that sends every row left; it is never set.
             instructions.test(&sliced.words[1..], &scratch.bytes, &mut scratch.masks[1..]);
         }
         match &sliced.values {
@@ -124,7 +130,7 @@ fn read(
 ) {
     let (file, plan) = (&model.file, &model.plan);
     let count = rows.count();
-    // Tile by tile: what is read of a row stays near while its columns are taken apart.
+    // 64 rows at a time, so that the rows stay in the cache while each column is read out of them.
     for start in (0..count).step_by(64) {
         let tile = rows.part(start..count.min(start + 64));
         for (index, feature) in plan.features.iter().enumerate() {
@@ -194,7 +200,8 @@ fn read(
     }
 }
 
-/// Refuses what the library refuses. Most libraries take nearly everything, and then there is little to do.
+/// Refuses the values that the library refuses. Most libraries accept nearly everything, so that
+/// there is little to do.
 fn check(model: &Model, rows: &AnyRows<'_>, first: usize) -> Result<(), PredictError> {
     let domain = model.file.domain;
     let narrow = domain.number == Number::F32;
@@ -262,7 +269,7 @@ macro_rules! add {
                 }
             }
             if let Some(scale) = model.file.sums.scale {
-                // f64 holds the product of two f32, so that this rounds once.
+                // The product of two f32 is exact in f64, so that this rounds once.
                 let sums = s.$sums.iter_mut().flat_map(|sums| sums.0.as_flattened_mut());
                 sums.for_each(|sum| *sum = (f64::from(*sum) * scale) as $number);
             }
@@ -279,8 +286,8 @@ macro_rules! add {
 add!(add32, f32, F32, sums32, Floats32, 16);
 add!(add64, f64, F64, sums64, Floats64, 8);
 
-/// The answer of one of the 2^n nodes of a level from `$at` on, which the bits from `$bit` on lead to. A macro, so that no compiler
-/// leaves calls in it.
+/// The answer of the node of a level to which the bits from `$bit` on lead; the 2^n nodes of the
+/// level start at `$at`. This is a macro, so that no compiler leaves calls in it.
 macro_rules! chosen {
     (0; $masks:ident, $tests:ident, $kept:ident, $at:expr, $bits:ident, $bit:expr) => {
         load(&$masks[if $kept { $tests[$at] as usize } else { $at }])
@@ -330,7 +337,7 @@ macro_rules! kernel {
             }
         }
 
-        /// The bits of the number of each row's leaf.
+        /// The number of each row's leaf, as one mask for each of its bits.
         $(#[$enable])*
         fn find(tree: &Tree, sliced: &Sliced, kept: bool, bytes: &[Bytes], masks: &mut [Mask], slots: &mut [Mask], planes: &mut [Mask; PLANES]) {
             let count = match tree.shape {
@@ -408,7 +415,8 @@ macro_rules! kernel {
                 slots[left as usize] = store(and_not(mask, rows));
                 slots[right as usize] = store(and(mask, rows));
             }
-            // Bit 0 of a leaf's number is set in every other leaf; then pairs of leaves become one, and so on.
+            // Bit 0 of a leaf's number is set in every other leaf. Then pairs of leaves are merged,
+            // which makes the next bit the lowest, until all bits are done.
             let mut leaves = splits + 1;
             let slots = &mut slots[splits..splits + leaves];
             for plane in &mut planes[..count] {
@@ -431,7 +439,7 @@ macro_rules! kernel {
         $(#[$enable])*
         fn $look(values: &mut $block, window: Option<f64>) -> (bool, bool) {
             let (mut missing, mut zero) = (false, false);
-            // Nothing is nearer to zero than -1.
+            // No magnitude is at most -1, so that without a window nothing becomes zero.
             let window = window.unwrap_or(-1.0);
             for value in values.0.as_flattened_mut() {
                 if f64::from(value.abs()) <= window {
@@ -472,7 +480,7 @@ macro_rules! kernel {
     };
 
     (@level $name:ident, $below:ident, $half:literal, $(#[$enable:meta])*) => {
-        /// The answer of the node of a level that the bits before it lead to.
+        /// The answer of the node of a level to which the bits before it lead.
         $(#[$enable])*
         #[inline]
         fn $name(masks: &[Mask], tests: &[u32], kept: bool, at: usize, bits: &[V; 8], bit: usize) -> V {
@@ -482,7 +490,8 @@ macro_rules! kernel {
     };
 }
 
-/// [`Instructions`] for a type of the module: `$call` is the macro that calls what `kernel!` has made there.
+/// Implements [`Instructions`] for a type of the module. `$call` is the macro that calls the
+/// functions that `kernel!` has written there.
 macro_rules! instructions {
     ($type:ident, $call:ident) => {
         impl crate::kernel::Instructions for $type {

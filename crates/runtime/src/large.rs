@@ -1,7 +1,8 @@
-//! Trees with more leaves than are worth masks: rows of a block go through them side by side.
+//! Trees with too many leaves for masks: rows of a block walk through them side by side.
 //!
-//! A feature of a deep forest has thousands of thresholds, and so dozens of byte columns. Here a column is two bytes wide and counts
-//! 65,535 of them: a block's columns are small, each row writes few numbers, and most of what a walk looks at is near.
+//! A feature of a deep forest has thousands of thresholds, and would need dozens of byte columns.
+//! Here a column is two bytes wide and counts 65,535 thresholds. A block's columns are therefore
+//! small, each row writes few numbers, and most of what a walk reads is in the cache.
 
 use alloc::vec::Vec;
 
@@ -10,16 +11,17 @@ use crate::plan::{CHUNK, Feature, Plan, Root};
 use crate::scalar::{answers, ranks};
 use crate::sliced::ROWS;
 
-/// Thresholds that one column counts.
+/// Thresholds that one column can count.
 const WIDE: usize = u16::MAX as usize;
 
-/// Rows that walk side by side: the next node of one is on its way from memory while others compare.
+/// Rows that walk side by side, so that one waits for its next node from memory while others
+/// compare.
 pub(crate) const ABREAST: usize = 16;
 
-/// A column of rows that walk side by side. Those of the same rows stand together.
+/// One column of rows that walk side by side. All columns of the same rows stand together.
 pub(crate) type Column = [u16; ABREAST];
 
-/// A node of the plan: right iff the row's number in the column is above the rank.
+/// A node of the plan. A row goes right iff its number in the column is above the rank.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     column: u16,
@@ -27,21 +29,23 @@ struct Step {
     next: u32,
 }
 
-/// The layout.
+/// The layout of a model whose trees are walked by rows side by side.
 #[derive(Clone, Debug)]
 pub(crate) struct Large {
-    /// Every node of the plan, at its place there.
+    /// The nodes of the plan, in the same order.
     steps: Vec<Step>,
-    /// For each feature of the plan its first column: first those of its variants, then one for each test with a column of its own.
+    /// For each feature of the plan, its first column: the columns of its variants come first, then
+    /// one for each test with a column of its own.
     firsts: Vec<usize>,
-    /// The columns of a row.
+    /// The number of columns of a row.
     columns: usize,
 }
 
 impl Large {
     /// `None` for a model with too many columns.
     pub(crate) fn new(plan: &Plan) -> Option<Self> {
-        // For each byte column the column that counts its thresholds, and those that this counts before them.
+        // For each byte column: the column that counts its thresholds, and how many thresholds that
+        // column counts before them.
         let mut places = alloc::vec![(0u16, 0usize); plan.columns];
         let mut firsts = Vec::with_capacity(plan.features.len());
         let mut columns = 0;
@@ -50,7 +54,7 @@ impl Large {
             for variant in &feature.variants {
                 for chunk in 0..feature.chunks() {
                     let before = chunk * CHUNK;
-                    // Whole byte columns fit: 65,535 is 255 times 257.
+                    // A column holds whole byte columns: 65,535 is 255 times 257.
                     let column = u16::try_from(columns + before / WIDE).ok()?;
                     places[variant.column as usize + chunk] = (column, before % WIDE);
                 }
@@ -63,22 +67,23 @@ impl Large {
         }
         let steps = plan.nodes.iter().enumerate().map(|(at, node)| {
             if node.next as usize == at {
-                // Nothing is above this, so that a row stays at its leaf.
+                // No number is above this rank, so that a row stays at its leaf.
                 return Step { column: 0, rank: u16::MAX, next: node.next };
             }
             let (column, before) = places[node.word.column()];
-            // Both are below 65,535.
+            // Both are below 65,535, and so is their sum: the thresholds of a byte column stay
+            // within its column.
             Step { column, rank: (before + usize::from(node.word.rank())) as u16, next: node.next }
         });
         Some(Self { steps: steps.collect(), firsts, columns: columns.max(1) })
     }
 
-    /// Room for the columns of a block.
+    /// Memory for the columns of a block.
     pub(crate) fn room(&self) -> Vec<Column> {
         alloc::vec![[0; ABREAST]; self.columns * ROWS.div_ceil(ABREAST)]
     }
 
-    /// Writes what a value of a feature is in its columns, for one row of a block.
+    /// Writes all columns of a feature for the value of one row of a block.
     pub(crate) fn write(
         &self,
         file: &File,
@@ -103,8 +108,8 @@ impl Large {
         }
     }
 
-    /// Where the values of the leaves start that rows of a block reach in one tree: `first` is the first of those that walk
-    /// side by side.
+    /// The index where the values of each row's leaf start, in one tree. `first` is the first of
+    /// the rows that walk side by side.
     #[inline(never)]
     pub(crate) fn leaves(
         &self,
@@ -132,7 +137,7 @@ impl Large {
     }
 }
 
-/// Columns of each variant of a feature.
+/// The number of columns of each variant of a feature.
 fn wide_columns(feature: &Feature) -> usize {
     feature.thresholds.len().div_ceil(WIDE)
 }

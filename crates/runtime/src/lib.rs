@@ -1,4 +1,5 @@
-//! Runs packed tree ensembles: `.spk` files, with the very bits of the library that they came from.
+//! Runs packed tree ensembles: `.spk` files. The scores have exactly the bits of the library that
+//! the model came from.
 //!
 //! ```no_run
 //! use secateur_runtime::{Model, Rows};
@@ -10,10 +11,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A packed file is untrusted: [`Model::load`] proves every index, count and number once, and nothing behind it can
-//! read beyond its tables. The crate depends on nothing. Without the feature `std` it needs an allocator and no more: all layouts
-//! are made when a model is loaded, there are no threads, and probabilities and decisions that need the exponential function are there
-//! with the feature `libm` only, which takes it from the C library.
+//! A packed file is untrusted: [`Model::load`] checks every index, count and number once, and no
+//! later code can read outside of its tables. The crate has no dependencies. Without the feature
+//! `std` it needs only an allocator: all layouts are made when a model is loaded, and there are no
+//! threads. Probabilities and decisions that need the exponential function are then available only
+//! with the feature `libm`, which calls the C library's.
 //!
 //! The format is specified in `docs/spec/packed-v1.md`.
 
@@ -57,7 +59,7 @@ pub use model::{Model, SelfTest};
 pub use path::Path;
 pub use rows::{Float, Rows};
 
-/// The checksum at the end of a packed file, for who writes one.
+/// The checksum at the end of a packed file, for programs that write such files.
 pub fn checksum(content: &[u8]) -> u64 {
     bytes::Checksum::of(content)
 }

@@ -1,4 +1,5 @@
-//! What the scores of a model mean: their type, and how they become classes, probabilities or a regressor's values.
+//! The meaning of a model's scores: their type, and how they become classes, probabilities or a
+//! regressor's values.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,7 +19,8 @@ pub enum Number {
 pub enum Link {
     /// The file does not say.
     None,
-    /// One score s: the probability of class 1 is `1 / (1 + exp(-s))` in f32, as XGBoost computes it.
+    /// One score s: the probability of class 1 is `1 / (1 + exp(-s))` in f32, as XGBoost computes
+    /// it.
     Logistic32,
     /// One score s: the probability of class 1 is `1 / (1 + exp(-scale * s))` in f64.
     Logistic64 {
@@ -29,12 +31,14 @@ pub enum Link {
     Softmax32,
     /// A softmax in f64.
     Softmax64,
-    /// AdaBoost's: a softmax in f64 of the scores divided by a number; one score s stands for -s and s.
+    /// As AdaBoost computes it: a softmax in f64 of the scores divided by a number; a single score
+    /// s stands for the two scores -s and s.
     DividedSoftmax64 {
         /// The divisor of the scores.
         divisor: f64,
     },
-    /// `1 / (1 + exp(-scale * s))` for each score, not normalised: of a class, or of a label where a row may get several.
+    /// `1 / (1 + exp(-scale * s))` for each score, not normalised. A score belongs to a class, or
+    /// to a label if a row may get several.
     Each {
         /// The factor on the scores.
         scale: f64,
@@ -80,37 +84,43 @@ impl Labels {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Decision {
-    /// Class 1 iff the score of this group is above the threshold, or equal to it unless `strict`.
+    /// Class 1 iff this score is above the threshold, or equal to it unless `strict`.
     Threshold {
-        /// Which score.
+        /// The index of the score.
         group: usize,
         /// What it is compared with.
         threshold: f64,
-        /// Above, not equal.
+        /// Whether a score equal to the threshold is class 0.
         strict: bool,
     },
-    /// The first of the largest scores.
+    /// The class with the largest score, the first of them if several are equal.
     Argmax,
-    /// The first of the largest probabilities of XGBoost's softmax.
+    /// The class with the largest probability of XGBoost's softmax, the first of them if several
+    /// are equal.
     Softmax32,
-    /// The first of the largest probabilities of LightGBM's softmax.
+    /// The class with the largest probability of LightGBM's softmax, the first of them if several
+    /// are equal.
     Softmax64,
-    /// The first of the largest `1 / (1 + exp(-scale * score))`.
+    /// The class with the largest `1 / (1 + exp(-scale * score))`, the first of them if several are
+    /// equal.
     Sigmoid {
         /// The factor on the scores.
         scale: f64,
     },
-    /// There are no classes: the scores are the answer, or what the library makes of them (regressors, rankers).
+    /// There are no classes (regressors, rankers, several labels for a row): the answer is the
+    /// score or a value that the library computes from it.
     Scores(Value),
 }
 
-/// What a regressor's `predict` makes of a score, which is averaged where the model averages.
+/// What a regressor's `predict` returns for a score. A score is divided first if the model
+/// averages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
     /// The score itself.
     Score,
-    /// The score times its magnitude, in the type of the sums: the sign stays (LightGBM's `sqrt`).
+    /// The score times its magnitude, in the type of the sums, so that the sign stays (LightGBM's
+    /// `sqrt`).
     SignedSquare,
     /// The score rounded to f32.
     ScoreAsF32,
@@ -120,23 +130,26 @@ pub enum Value {
     Logistic,
     /// `log(1 + exp(score))` in the type of the sums.
     LogOnePlusExp,
-    /// The scores of a row, which some versions of the library sort and others do not: nobody can say which.
+    /// Some versions of the library sort the scores of a row and others do not, so that the values
+    /// are unknown.
     Sorted,
-    /// 1 where the score is above this, else 0: which labels a row gets, of which it may get several (CatBoost).
+    /// 1 if the score is above the threshold, else 0: the labels that a row gets, if it may get
+    /// several (CatBoost).
     Above {
         /// What each score is compared with.
         threshold: f64,
     },
-    /// Of two scores the first as it is, and `exp` of twice the second (CatBoost's `RMSEWithUncertainty`).
+    /// The first of two scores unchanged, and `exp` of twice the second (CatBoost's
+    /// `RMSEWithUncertainty`).
     MeanAndVariance,
-    /// The score is a sum of path lengths. What `predict` and `score_samples` make of it depends on numbers that the file does not have
-    /// (scikit-learn's isolation forests).
+    /// The score is a sum of path lengths. The results of `predict` and `score_samples` also depend
+    /// on numbers that the file does not have (scikit-learn's isolation forests).
     PathLength,
 }
 
 impl Value {
-    /// Has the prediction the library's bits on every machine? Where it ends in the exponential function, its last bits
-    /// depend on the machine, there as here.
+    /// Does the prediction have the library's bits on every machine? If it ends in the exponential
+    /// function, its last bits depend on the machine, in the library as here.
     pub fn is_exact(self) -> bool {
         matches!(self, Self::Score | Self::SignedSquare | Self::ScoreAsF32 | Self::Above { .. })
     }

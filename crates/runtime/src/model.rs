@@ -22,16 +22,18 @@ use crate::sliced::{Ranks, Sliced};
 pub struct Model {
     pub(crate) file: File,
     pub(crate) plan: Plan,
-    /// For each feature of the plan its thresholds as blocks look them up.
+    /// The thresholds of each feature of the plan, as tables for lookups by whole blocks.
     pub(crate) ranks: Vec<Ranks>,
-    /// Made when the first block asks for it: one row at a time does without.
+    /// Made when a block is evaluated for the first time; rows that come one at a time do not need
+    /// it.
     sliced: Made<Sliced>,
-    /// Made when the first row comes alone; `None` where it cannot be made.
+    /// Made when a row comes alone for the first time; `None` if this model cannot have it.
     #[cfg(target_arch = "x86_64")]
     single: Made<Option<Single>>,
 }
 
-/// A layout that is made when it is first asked for; without `std`, which has what several threads need for that, at once.
+/// A layout that is made on first use. Without `std`, which has the lock that several threads need
+/// for this, it is made at once.
 #[derive(Clone, Debug)]
 struct Made<T> {
     #[cfg(feature = "std")]
@@ -63,8 +65,9 @@ impl<T> Made<T> {
 }
 
 impl Model {
-    /// Reads a packed file. Whatever the bytes are, this ends with a model or an error, in memory proportional to
-    /// them; a model that was read cannot fail for reasons of its own.
+    /// Reads a packed file. Whatever the bytes are, this ends with a model or an error, and its
+    /// memory is proportional to their number. Later calls fail only for rows or questions that the
+    /// model does not support.
     pub fn load(bytes: &[u8]) -> Result<Self, LoadError> {
         let file = file::read(bytes)?;
         Self::of(file)
@@ -89,7 +92,7 @@ impl Model {
         self.sliced.get(|| Sliced::new(&self.plan, self.outputs()))
     }
 
-    /// The layout for one row at a time, where there is one.
+    /// The layout for one row at a time, if this model can have it.
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn single(&self) -> Option<&Single> {
         self.single.get(|| Single::new(&self.plan, &self.ranks, self.file.domain.zero_window)).as_ref()
@@ -100,12 +103,12 @@ impl Model {
         self.file.features as usize
     }
 
-    /// The names of the columns, where the source has any.
+    /// The names of the columns, if the source has them.
     pub fn feature_names(&self) -> Option<&[String]> {
         self.file.names.as_deref()
     }
 
-    /// The labels of the categories of a column, in the order of their codes, where the source has any.
+    /// The labels of a column's categories in the order of their codes, if the source has them.
     pub fn category_labels(&self, feature: usize) -> Option<Vec<String>> {
         let found = self.file.categories.iter().find(|known| known.feature as usize == feature)?;
         Some(found.labels.as_ref()?.iter().map(Label::words).collect())
@@ -126,8 +129,8 @@ impl Model {
         &self.file.labels
     }
 
-    /// How many classes there are to decide between; where a row may get several labels, how many of those; 0 for a regressor or ranker.
-    /// A row has so many probabilities.
+    /// The number of classes to decide between; the number of labels if a row may get several; 0
+    /// for a regressor or ranker. A row has this number of probabilities.
     pub fn class_count(&self) -> usize {
         match self.file.decision {
             Decision::Scores(Value::Above { .. }) => self.outputs(),
@@ -155,28 +158,29 @@ impl Model {
         self.file.sums.number
     }
 
-    /// The library of the source: `xgboost`, `lightgbm`, `scikit-learn` or `onnx`.
+    /// The library of the source: `xgboost`, `lightgbm`, `catboost`, `scikit-learn` or `onnx`.
     pub fn framework(&self) -> &str {
         &self.file.framework
     }
 
-    /// Library, version and encoding of the source in a few words.
+    /// The library, the version and the encoding of the source in a few words.
     pub fn dialect(&self) -> &str {
         &self.file.dialect
     }
 
-    /// The digest of the model that was packed, as certificates have it.
+    /// The digest of the model that was packed, as certificates contain it.
     pub fn source_digest(&self) -> &[u8; 32] {
         &self.file.digest
     }
 
-    /// The raw scores of each row, one row after the other, with the bits of the model's own library (f32 sums are
-    /// widened). `scores` has [`outputs`](Self::outputs) numbers for each row.
+    /// The raw scores of each row, one row after the other, with the bits of the model's own
+    /// library (f32 sums are widened). `scores` has [`outputs`](Self::outputs) numbers for each
+    /// row.
     pub fn raw_scores<T: Float>(&self, rows: Rows<'_, T>, scores: &mut [f64]) -> Result<(), PredictError> {
         self.raw_scores_on(Path::best(), rows, scores)
     }
 
-    /// As [`raw_scores`](Self::raw_scores) on a path of the caller's choice.
+    /// As [`raw_scores`](Self::raw_scores), on a path that the caller chooses.
     pub fn raw_scores_on<T: Float>(
         &self,
         path: Path,
@@ -190,8 +194,8 @@ impl Model {
         Ok(())
     }
 
-    /// As [`raw_scores`](Self::raw_scores) by several threads, on a path of the caller's choice. The bits do not depend
-    /// on their number.
+    /// As [`raw_scores`](Self::raw_scores), by several threads and on a path that the caller
+    /// chooses. The bits do not depend on the number of threads.
     #[cfg(feature = "std")]
     pub fn raw_scores_by_threads<T: Float>(
         &self,
@@ -220,10 +224,11 @@ impl Model {
         Ok(())
     }
 
-    /// What a regressor's or ranker's own `predict` gives for each row, [`outputs`](Self::outputs) numbers each; where a row may get several labels,
-    /// 1 for each that it gets, else 0. They have the
-    /// library's bits where [`Value::is_exact`](crate::Value::is_exact) says so; elsewhere they end in the exponential function, whose last bits
-    /// differ between machines.
+    /// What a regressor's or ranker's own `predict` returns for each row,
+    /// [`outputs`](Self::outputs) numbers each. If a row may get several labels, the number is 1
+    /// for each label that it gets, else 0. Values have the library's bits if
+    /// [`Value::is_exact`](crate::Value::is_exact) says so; the others end in the exponential
+    /// function, whose last bits differ between machines.
     pub fn values<T: Float>(&self, rows: Rows<'_, T>, out: &mut [f64]) -> Result<(), PredictError> {
         self.sums_on(Path::best(), rows, out)?;
         if let Some((divisor, _)) = self.file.sums.average {
@@ -232,7 +237,7 @@ impl Model {
         decide::values(self.file.decision, self.file.sums.number, out)
     }
 
-    /// The same of each row whose raw scores are known.
+    /// As [`values`](Self::values), for rows whose raw scores are known.
     pub fn values_of(&self, scores: &[f64], out: &mut [f64]) -> Result<(), PredictError> {
         if out.len() != scores.len() {
             return Err(PredictError::Output { found: out.len(), expected: scores.len() });
@@ -244,8 +249,9 @@ impl Model {
         decide::values(self.file.decision, self.file.sums.number, out)
     }
 
-    /// The probability of each class of each row (of each label, where a row may get several), one row after the other: the library's own up to the last bits of
-    /// the exponential function, which differ between machines.
+    /// The probability of each class of each row (of each label if a row may get several), one row
+    /// after the other. They are the library's own up to the last bits of the exponential function,
+    /// which differ between machines.
     pub fn probabilities<T: Float>(&self, rows: Rows<'_, T>, out: &mut [f64]) -> Result<(), PredictError> {
         let classes = self.class_count();
         let expected = rows.count() * classes;
@@ -262,7 +268,7 @@ impl Model {
         Ok(())
     }
 
-    /// The class of each row whose raw scores are known, as a number that is a position in [`labels`](Self::labels).
+    /// The class of each row whose raw scores are known, as a position in [`labels`](Self::labels).
     pub fn classes_of(&self, scores: &[f64], out: &mut [f64]) -> Result<(), PredictError> {
         let averaged = self.averaged(scores);
         for (out, scores) in out.iter_mut().zip(averaged.chunks(self.outputs())) {
@@ -280,7 +286,7 @@ impl Model {
         Ok(())
     }
 
-    /// Raw scores as the decision sees them.
+    /// Raw scores as the decision rule reads them: divided if the model averages for it.
     fn averaged(&self, scores: &[f64]) -> Vec<f64> {
         let mut scores = scores.to_vec();
         if let Some((divisor, false)) = self.file.sums.average {
@@ -294,20 +300,21 @@ impl Model {
         self.cover_rows_watched(&mut |_| true).unwrap_or_default()
     }
 
-    /// As [`cover_rows`](Self::cover_rows). `watch` is called now and then with the share that is done, from 0 to 1; where it answers no, this
-    /// ends without rows.
+    /// As [`cover_rows`](Self::cover_rows). `watch` is called from time to time with the share of
+    /// the work that is done, from 0 to 1; if it returns false, this ends without rows.
     pub fn cover_rows_watched(&self, watch: &mut dyn FnMut(f64) -> bool) -> Option<Vec<f64>> {
         cover::rows(&self.file, watch)
     }
 
-    /// The scores of the cover's rows on each path that this machine has: does each give the bits that the exact
-    /// predictor gave when the model was packed?
+    /// Computes the scores of the cover's rows on each path that this machine has, and compares
+    /// them with the bits that the exact predictor gave when the model was packed.
     pub fn self_test(&self) -> Result<SelfTest, PredictError> {
         self.self_test_on(&self.cover_rows(), &mut |_| true)?.ok_or(PredictError::Shape)
     }
 
-    /// As [`self_test`](Self::self_test) on rows that [`cover_rows`](Self::cover_rows) gave. `watch` is called now and then with the share that
-    /// is done, from 0 to 1; where it answers no, the test ends without a result.
+    /// As [`self_test`](Self::self_test), on rows that [`cover_rows`](Self::cover_rows) returned.
+    /// `watch` is called from time to time with the share of the work that is done, from 0 to 1; if
+    /// it returns false, the test ends without a result.
     pub fn self_test_on(
         &self,
         cover: &[f64],
@@ -337,7 +344,7 @@ impl Model {
         Ok(Some(SelfTest { rows: rows.count(), paths }))
     }
 
-    /// The sums, averaged for the decision.
+    /// The sums of each row, divided as the decision rule needs them.
     fn decided<T: Float>(&self, rows: Rows<'_, T>) -> Result<Vec<f64>, PredictError> {
         let mut scores = alloc::vec![0.0; rows.count() * self.outputs()];
         self.sums_on(Path::best(), rows, &mut scores)?;
@@ -376,7 +383,7 @@ impl Model {
     }
 
     pub(crate) fn scalar_sums(&self, rows: &AnyRows<'_>, scores: &mut [f64]) -> Result<(), PredictError> {
-        // Most models have few columns, and a row is not worth an allocation.
+        // Most models have few columns, and one row is too little work for an allocation.
         let mut few = [0u8; 1024];
         let mut many = Vec::new();
         let bytes = match few.get_mut(..self.plan.columns.max(1)) {
@@ -394,15 +401,16 @@ impl Model {
     }
 }
 
-/// Nodes of trees that the rows of a self-test visit between two looks at who watches it, about; always whole blocks of rows.
+/// About how many nodes the rows of a self-test visit between two calls of `watch`; a step is
+/// always a number of whole blocks of rows.
 const WATCHED: usize = 1 << 26;
 
 /// What a self-test found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelfTest {
-    /// Rows of the cover.
+    /// The number of rows of the cover.
     pub rows: usize,
-    /// For each path whether it gave the scores in the file.
+    /// For each path, whether it gave the scores in the file.
     pub paths: Vec<(Path, bool)>,
 }
 

@@ -1,4 +1,4 @@
-//! Which instructions do the work.
+//! The instruction sets that can compute the scores.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -15,8 +15,8 @@ pub enum Path {
     Sse42,
     /// 512 rows at a time with NEON.
     Neon,
-    /// 512 rows at a time, on every processor. Without the feature `std`, which is for small programs, only where there are no wider
-    /// instructions.
+    /// 512 rows at a time, on every processor. Without the feature `std`, which small programs
+    /// leave out, only on processors without wider instructions.
     Portable,
     /// One row at a time, on every processor.
     Scalar,
@@ -37,7 +37,7 @@ impl Path {
         Self::ALL.into_iter().filter(|path| path.is_available()).collect()
     }
 
-    /// Has this processor the instructions?
+    /// Does this processor have the instructions?
     pub fn is_available(self) -> bool {
         match self {
             Self::Portable => crate::batch::HAS_PORTABLE,
@@ -50,7 +50,7 @@ impl Path {
             Self::Sse42 => crate::x86::has_sse42(),
             #[cfg(not(target_arch = "x86_64"))]
             Self::Avx512 | Self::Avx2 | Self::Sse42 => false,
-            // Every ARM processor of 64 bits has it.
+            // Every 64-bit ARM processor has it.
             Self::Neon => cfg!(target_arch = "aarch64"),
         }
     }

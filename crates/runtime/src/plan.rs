@@ -1,13 +1,15 @@
-//! From a file to tables that are fast to run: thresholds become ranks in columns of bytes, trees become nodes
-//! whose children stand side by side.
+//! Turns a file into tables that are fast to evaluate: thresholds become ranks in columns of bytes,
+//! trees become nodes whose children stand side by side.
 //!
 //! # Ranks
-//! Every comparison of a feature is written as "right iff not x <= u" with u of the input's type, and the u of a
-//! feature are sorted. The rank of a value is the number of u it is not at most of; test i of the feature sends it right
-//! iff its rank is above i. A missing value enters as the smallest or the largest rank, by the side that the test sends
-//! it to, and so does a zero that a test has a side for: these are *variants* of the feature, each with columns of its
-//! own. A column is a byte, so that a variant with more than 255 thresholds has several, each of which counts 255 of
-//! them. Tests for equality and for membership have a column each, which is 0 for left and 1 for right.
+//! Every comparison of a feature is written as "right iff not x <= u", with u of the input's type,
+//! and the different u of a feature are sorted. The rank of a value is the number of u that it is
+//! above; comparison i of the feature sends the value right iff its rank is above i. A missing
+//! value gets the smallest or the largest rank, by the side that the test sends it to, and so does
+//! a zero if the test has a side for zero. Each combination of such sides is a *variant* of the
+//! feature, with columns of its own. A column is a byte, so that a variant with more than 255
+//! thresholds has several columns, each of which counts 255 of them. A test for equality or for
+//! membership has a column of its own, which is 0 for left and 1 for right.
 
 use alloc::vec::Vec;
 
@@ -15,25 +17,28 @@ use crate::error::LoadError;
 use crate::file::{File, Kind, LEAF, Rule, Tests, Tree};
 use crate::meaning::Number;
 
-/// Thresholds that one byte column counts.
+/// Thresholds that one byte column can count.
 pub(crate) const CHUNK: usize = 255;
 
-/// A feature that some test looks at.
+/// A feature that some split tests.
 #[derive(Clone, Debug)]
 pub(crate) struct Feature {
     pub(crate) index: usize,
-    /// Ascending; a NaN stands for "below every number" and comes first.
+    /// In ascending order, without repetitions. A NaN stands for "below every number" and comes
+    /// first.
     pub(crate) thresholds: Vec<f64>,
     pub(crate) variants: Vec<Variant>,
     pub(crate) specials: Vec<Special>,
-    /// Only comparisons without a side for zero, and at most as many as one column counts.
+    /// Whether there are only comparisons without a side for zero, and no more thresholds than one
+    /// column counts.
     pub(crate) plain: bool,
-    /// The position in `File::categories`.
+    /// The position in `File::categories`, if the feature is categorical.
     pub(crate) category: Option<usize>,
 }
 
 impl Feature {
-    /// The number of thresholds that a number, which is not NaN, is above. Every number is above the NaN that may come first.
+    /// The number of thresholds that a number is above; it must not be NaN. Every number is above
+    /// the NaN that may come first.
     #[inline]
     pub(crate) fn rank(&self, value: f64) -> usize {
         let below = usize::from(self.thresholds.first().is_some_and(|first| first.is_nan()));
@@ -46,16 +51,16 @@ impl Feature {
     }
 }
 
-/// How missing values and zeros enter, and where the columns start.
+/// Where missing values and zeros go, and which column is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Variant {
     pub(crate) missing_left: bool,
-    /// The side of zero, where it has one of its own.
+    /// Where zero goes, if tests of this variant have a side for it.
     pub(crate) zero_left: Option<bool>,
     pub(crate) column: u32,
 }
 
-/// A test with a column of its own.
+/// A test that has a column of its own.
 #[derive(Clone, Debug)]
 pub(crate) struct Special {
     pub(crate) question: Question,
@@ -66,12 +71,12 @@ pub(crate) struct Special {
 #[derive(Clone, Debug)]
 pub(crate) enum Question {
     Equal(f64),
-    /// A set of codes below 64, as bits.
+    /// A set of codes that are all below 64, as bits.
     Few {
         bits: u64,
         members_left: bool,
     },
-    /// Bits of codes from 0 on; codes beyond the words are no members.
+    /// A bit for each code from 0 on; `more` lists the members beyond these words.
     Member {
         bits: Vec<u64>,
         more: Vec<u32>,
@@ -80,7 +85,7 @@ pub(crate) enum Question {
 }
 
 impl Question {
-    /// Does the value, which is not NaN, go left? `code` is its category.
+    /// Does the value, which must not be NaN, go left? `code` is its category.
     pub(crate) fn left(&self, value: f64, code: Option<u32>) -> bool {
         match self {
             Self::Equal(number) => value == *number,
@@ -99,12 +104,13 @@ impl Question {
     }
 }
 
-/// A test: the byte column in the upper 24 bits, the rank in the lower 8. Right iff the byte is above the rank.
+/// A test: the byte column in the upper 24 bits, the rank in the lower 8. The test sends a row
+/// right iff the row's byte is above the rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word(pub(crate) u32);
 
 impl Word {
-    /// Nothing is above 255.
+    /// A test that sends every row left: no byte is above 255.
     pub(crate) const NEVER: Self = Self(255);
 
     pub(crate) fn column(self) -> usize {
@@ -116,14 +122,15 @@ impl Word {
     }
 }
 
-/// A node of the walk: the left child is `next`, the right one behind it; a leaf's `next` is the leaf itself.
+/// A node as rows are walked: the left child is at `next`, the right one follows it; a leaf's
+/// `next` is the leaf itself.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     pub(crate) word: Word,
     pub(crate) next: u32,
 }
 
-/// A tree of the walk.
+/// A tree as rows are walked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Root {
     pub(crate) node: u32,
@@ -137,23 +144,23 @@ pub(crate) struct Root {
 /// A tree that adds to every sum.
 pub(crate) const ALL: u32 = u32::MAX;
 
-/// What leaves add, weights multiplied in with the library's rounding.
+/// The values of the leaves, multiplied by the tree's weight and rounded as the library does.
 #[derive(Clone, Debug)]
 pub(crate) enum Values {
     F32(Vec<f32>),
     F64(Vec<f64>),
 }
 
-/// The tables.
+/// The tables of a model.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) features: Vec<Feature>,
-    /// Byte columns.
+    /// The number of byte columns.
     pub(crate) columns: usize,
-    /// For each test of the file its word.
+    /// The word of each test of the file.
     pub(crate) words: Vec<Word>,
     pub(crate) nodes: Vec<Node>,
-    /// For each node that is a leaf where its values start.
+    /// For each node that is a leaf, where its values start.
     pub(crate) leaves: Vec<u32>,
     pub(crate) roots: Vec<Root>,
     pub(crate) values: Values,
@@ -178,7 +185,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Breadth first, so that the tops of trees are close together.
+    /// Lays out a tree in breadth-first order, so that the upper levels are close together.
     fn lay_out(&mut self, file: &File, tree: &Tree, room: &mut Room) {
         let groups = file.intercepts.len();
         let preorder = &file.nodes[tree.nodes.clone()];
@@ -194,7 +201,7 @@ impl Plan {
             }
             right[at] = leaf;
             leaf += 1;
-            // What follows a leaf is the right child of the last split that waits for one.
+            // The node after a leaf is the right child of the last split that still lacks one.
             if let Some(parent) = open.pop() {
                 right[parent] = at as u32 + 1;
             }
@@ -228,14 +235,14 @@ impl Plan {
     }
 }
 
-/// What laying out a tree needs, kept for the next one.
+/// Memory for laying out a tree, reused for the next one.
 #[derive(Default)]
 struct Room {
-    /// The right child of each split, and the number of each leaf.
+    /// The right child of each split, and the index of each leaf among the tree's leaves.
     right: Vec<u32>,
-    /// Splits that wait for their right child; empty between trees.
+    /// Splits that still lack their right child; empty between trees.
     open: Vec<usize>,
-    /// Nodes of a level and of the next one; empty between trees.
+    /// Nodes of the current level and of the next one; empty between trees.
     level: Vec<u32>,
     next_level: Vec<u32>,
 }
@@ -275,7 +282,8 @@ fn features(file: &File) -> Result<(Vec<Feature>, Vec<Word>, usize), LoadError> 
         }
     }
     for feature in &mut features {
-        // As integers in the same order: all that is sorted here is, and so there is one sort in the program.
+        // Sorted as integers of the same order: then the program contains only one sorting routine,
+        // that of u64.
         let mut keys: Vec<u64> = feature.thresholds.iter().map(|&threshold| key(threshold)).collect();
         keys.sort_unstable();
         keys.dedup();
@@ -353,7 +361,7 @@ fn word(column: usize, rank: usize) -> Result<Word, LoadError> {
     Ok(Word((column as u32) << 8 | rank as u32))
 }
 
-/// Codes that a word of bits is kept for; larger ones are searched for in a list.
+/// Codes below this may be kept as bits; larger ones are searched for in a list.
 const DENSE: u32 = 4096;
 
 fn member(set: &[u32], members_left: bool) -> Question {
@@ -367,14 +375,15 @@ fn member(set: &[u32], members_left: bool) -> Question {
     } else {
         set.last().map_or(0, |&last| last as usize / 64 + 1)
     };
-    // A few sparse codes are not worth the words.
+    // A few scattered codes do not justify the memory for the bits.
     let (dense, words) = if words > 4 * set.len() + 4 { (0, 0) } else { (dense, words) };
     let mut bits = alloc::vec![0u64; words];
     set[..dense].iter().for_each(|&code| bits[code as usize / 64] |= 1 << (code % 64));
     Question::Member { bits, more: set[dense..].to_vec(), members_left }
 }
 
-/// The u of "left iff x <= u" for x of the input's type: NaN where nothing goes left.
+/// The u with which "left iff x <= u" replaces the test, for x of the input's type; NaN if nothing
+/// goes left.
 pub(crate) fn at_most(kind: Kind, t: f64, number: Number) -> f64 {
     let floor = match number {
         Number::F64 => t,
@@ -401,7 +410,7 @@ fn key(threshold: f64) -> u64 {
     if threshold.is_nan() {
         return 0;
     }
-    // This makes -0.0 zero.
+    // Adding zero turns -0.0 into 0.0.
     let bits = (threshold + 0.0).to_bits();
     if bits & SIGN == 0 { bits | SIGN } else { !bits }
 }
@@ -415,7 +424,7 @@ fn threshold(key: u64) -> f64 {
     }
 }
 
-/// By value, NaN first. (-0.0 and 0.0 are one threshold.)
+/// Compares by value, NaN first. (-0.0 and 0.0 are one threshold.)
 fn order(a: &f64, b: &f64) -> core::cmp::Ordering {
     match (a.is_nan(), b.is_nan()) {
         (true, true) => core::cmp::Ordering::Equal,
@@ -425,7 +434,7 @@ fn order(a: &f64, b: &f64) -> core::cmp::Ordering {
     }
 }
 
-/// The codes that some set of this feature names, for the cover.
+/// The codes that any set of this feature contains; the cover uses them.
 pub(crate) fn named_codes(file: &File, feature: u32) -> Vec<u64> {
     let sets = file.columns.iter().filter(|column| column.feature == feature).filter_map(|column| {
         match &column.tests {

@@ -1,11 +1,12 @@
-//! The operations on blocks without special instructions: for every processor, and as the compiler makes of it.
+//! The operations on blocks without special instructions, for every processor; the compiler chooses
+//! the instructions.
 
 use crate::kernel::{instructions, kernel};
 use crate::sliced::{Bytes, Floats32, Floats64, Mask, Table};
 
 type V = Mask;
 
-/// With more splits a tree is walked, where masks are not kept.
+/// See `Instructions::most_splits`.
 const MOST_SPLITS: u16 = 40;
 
 #[inline]
@@ -33,7 +34,7 @@ fn and(a: V, b: V) -> V {
     each(|i| a.0[i] & b.0[i])
 }
 
-/// `b` where `a` is not set.
+/// `b` if `a` is not set, for each bit.
 #[inline]
 fn and_not(a: V, b: V) -> V {
     each(|i| !a.0[i] & b.0[i])
@@ -44,7 +45,7 @@ fn or(a: V, b: V) -> V {
     each(|i| a.0[i] | b.0[i])
 }
 
-/// `a` where `s` is set, elsewhere `b`.
+/// `a` if `s` is set, otherwise `b`, for each bit.
 #[inline]
 fn select(s: V, a: V, b: V) -> V {
     each(|i| b.0[i] ^ (s.0[i] & (a.0[i] ^ b.0[i])))
@@ -55,7 +56,7 @@ fn compare(bytes: &Bytes, rank: u8) -> Mask {
     each(|i| bytes.0[i].iter().rev().fold(0, |word, &byte| word << 1 | u64::from(byte > rank)))
 }
 
-/// The numbers whose bits are these planes.
+/// The numbers of all rows; bit p of a number is the row's bit in plane p.
 #[inline(never)]
 fn expand(planes: &[Mask], count: usize) -> Bytes {
     const ONES: u64 = 0x0101_0101_0101_0101;
@@ -64,7 +65,8 @@ fn expand(planes: &[Mask], count: usize) -> Bytes {
         for (eighth, to) in bytes.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             let mut all = 0;
             for (plane, mask) in planes[..count].iter().enumerate() {
-                // Each of eight bytes gets all eight bits, keeps its own, and becomes 1 where that is set.
+                // Each of eight bytes receives all eight bits, keeps its own one, and becomes 1 if
+                // that is set.
                 let bits = ((mask.0[part] >> (8 * eighth) & 0xff) * ONES) & 0x8040_2010_0804_0201;
                 all |= ((bits + 0x7f * ONES) >> 7 & ONES) << plane;
             }
@@ -82,7 +84,7 @@ fn few64(_: &[f64], _: &[Mask; PLANES], _: &mut Floats64) -> bool {
     false
 }
 
-/// The number of thresholds that each value is above; 0 for what is no number.
+/// The number of thresholds that each value is above; 0 for NaN.
 fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
     let all = if table.few { &table.all[0][..] } else { table.all.as_flattened() };
     let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
@@ -97,7 +99,7 @@ fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
 
 kernel!();
 
-/// What every processor has.
+/// The instruction set that every processor has.
 pub(crate) struct Portable;
 
 macro_rules! called {

@@ -1,4 +1,4 @@
-//! Rows of a caller: floats of either type, in any order in memory.
+//! The rows of a caller: floats of either type, in any order in memory.
 
 use crate::error::PredictError;
 use crate::file::{Domain, File, Rule};
@@ -7,14 +7,14 @@ use crate::plan::refuses_infinities;
 
 /// A float that rows may hold: `f32` or `f64`.
 pub trait Float: Copy + Send + Sync + sealed::Sealed {
-    /// The value, which an f64 always holds.
+    /// The value as f64, which represents every value of either type exactly.
     fn widen(self) -> f64;
 }
 
 mod sealed {
     use super::{AnyRows, Rows};
 
-    /// Rows of this type as those of any.
+    /// Converts rows of this type to rows of either type.
     pub trait Sealed: Sized {
         fn any(rows: Rows<'_, Self>) -> AnyRows<'_>;
     }
@@ -46,7 +46,7 @@ impl Float for f64 {
     }
 }
 
-/// A table in memory: value (row, column) stands at `row * row_stride + column * column_stride`.
+/// A table in memory: value (row, column) is at `row * row_stride + column * column_stride`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a, T> {
     values: &'a [T],
@@ -70,7 +70,7 @@ impl<'a, T: Float> Rows<'a, T> {
         Self::strided(values, count, width, 1, count)
     }
 
-    /// Any order, with the distances between neighbours counted in values.
+    /// Any order; strides are distances between neighbours, counted in values.
     pub fn strided(
         values: &'a [T],
         count: usize,
@@ -101,7 +101,7 @@ impl<'a, T: Float> Rows<'a, T> {
         self.width
     }
 
-    /// These rows and no others.
+    /// A range of these rows.
     pub(crate) fn part(&self, rows: core::ops::Range<usize>) -> Self {
         let start = (rows.start * self.row_stride).min(self.values.len());
         Self { values: &self.values[start..], count: rows.len(), ..*self }
@@ -112,7 +112,7 @@ impl<'a, T: Float> Rows<'a, T> {
         self.values[row * self.row_stride + column * self.column_stride]
     }
 
-    /// The values of one column in turn.
+    /// The values of one column, from the first row to the last.
     #[inline]
     fn column(&self, column: usize) -> impl Iterator<Item = T> + '_ {
         let start = (column * self.column_stride).min(self.values.len());
@@ -120,14 +120,15 @@ impl<'a, T: Float> Rows<'a, T> {
     }
 }
 
-/// Rows of either type: what works on them is compiled once, and only reading looks at the type.
+/// Rows of either type. Code that works on them is compiled once, and only reading distinguishes
+/// the types.
 #[derive(Clone, Copy, Debug)]
 pub enum AnyRows<'a> {
     F32(Rows<'a, f32>),
     F64(Rows<'a, f64>),
 }
 
-/// The same of rows of either type.
+/// Does the same with rows of either type.
 macro_rules! either {
     ($any:expr, $rows:ident => $work:expr) => {
         match $any {
@@ -146,7 +147,7 @@ impl AnyRows<'_> {
         either!(self, rows => rows.width)
     }
 
-    /// These rows and no others.
+    /// A range of these rows.
     pub(crate) fn part(&self, range: core::ops::Range<usize>) -> Self {
         match self {
             Self::F32(rows) => Self::F32(rows.part(range)),
@@ -159,26 +160,26 @@ impl AnyRows<'_> {
         either!(self, rows => rows.value(row, column).widen())
     }
 
-    /// Writes the values of one column to the first places, as f32.
+    /// Writes the values of one column to the beginning of `to`, as f32.
     pub(crate) fn read32(&self, column: usize, to: &mut [f32]) {
         either!(self, rows => to.iter_mut().zip(rows.column(column)).for_each(|(to, value)| *to = value.widen() as f32));
     }
 
-    /// Writes the values of one column to the first places.
+    /// Writes the values of one column to the beginning of `to`.
     pub(crate) fn read64(&self, column: usize, to: &mut [f64]) {
         either!(self, rows => to.iter_mut().zip(rows.column(column)).for_each(|(to, value)| *to = value.widen()));
     }
 
-    /// Is a value of this column missing or infinite, as an f32 if it is `narrow`?
+    /// Is any value of this column missing or infinite? If `narrow`, after rounding to f32.
     pub(crate) fn any_odd(&self, column: usize, narrow: bool) -> bool {
         let odd = |value: f64| !(if narrow { f64::from(value as f32) } else { value }).is_finite();
-        // Without a branch that ends the loop, so that several are looked at at once.
+        // No branch ends the loop early, so that several values are tested at once.
         either!(self, rows => rows.column(column).fold(false, |found, value| found | odd(value.widen())))
     }
 }
 
 impl Domain {
-    /// The value as the library's comparisons see it, or `None` where the library refuses it.
+    /// The value as the library's comparisons read it, or `None` if the library refuses it.
     #[inline]
     pub(crate) fn read(&self, value: f64) -> Option<f64> {
         if value.is_nan() {
@@ -199,7 +200,8 @@ impl Domain {
 }
 
 impl File {
-    /// As [`Domain::read`], for a column: some categorical ones refuse infinities, some missing values.
+    /// As [`Domain::read`], for one column: some categorical columns also refuse infinities, some
+    /// missing values.
     #[inline]
     pub(crate) fn read_value(&self, feature: usize, value: f64) -> Option<f64> {
         let value = self.domain.read(value)?;
@@ -210,7 +212,7 @@ impl File {
     fn refuses(&self, feature: usize, value: f64) -> bool {
         let found = self.categories.binary_search_by_key(&(feature as u32), |known| known.feature);
         found.is_ok_and(|at| match &self.categories[at].rule {
-            // CatBoost takes text and whole numbers, and no missing values.
+            // CatBoost accepts texts and whole numbers here, but no missing values.
             Rule::Hashed => value.is_nan(),
             rule => value.is_infinite() && refuses_infinities(rule),
         })

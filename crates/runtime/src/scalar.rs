@@ -1,4 +1,5 @@
-//! The path without wider instructions: a row's bytes, and eight trees walked side by side.
+//! The path without wider instructions: it writes the bytes of a row and walks eight trees side by
+//! side.
 
 use alloc::vec::Vec;
 
@@ -8,7 +9,8 @@ use crate::plan::{ALL, CHUNK, Feature, Node, Plan, Question, Root, Special, Valu
 use crate::rows::AnyRows;
 use crate::sliced::{Bytes, ROWS};
 
-/// Trees that are walked side by side: the next node of one is on its way from memory while others compare.
+/// Trees that are walked side by side, so that one waits for its next node from memory while others
+/// compare.
 const LANES: usize = 8;
 
 /// The bytes of one row. Every column is written.
@@ -24,10 +26,10 @@ pub(crate) fn bytes_of(
     Ok(())
 }
 
-/// Does the library take this row?
+/// Refuses the row if the library does.
 #[inline]
 pub(crate) fn check(file: &File, rows: &AnyRows<'_>, row: usize) -> Result<(), PredictError> {
-    // Features that no test looks at are read, too: the library would refuse them all the same.
+    // Features that no test uses are checked, too: the library would refuse them all the same.
     if !(file.domain.missing && file.domain.infinities && file.categories.is_empty()) {
         for feature in 0..file.features as usize {
             let value = rows.value(row, feature);
@@ -39,28 +41,29 @@ pub(crate) fn check(file: &File, rows: &AnyRows<'_>, row: usize) -> Result<(), P
     Ok(())
 }
 
-/// What one row writes into each column of a feature, of a row that the library takes.
+/// Writes each column of a feature for a row that the library accepts.
 pub(crate) fn write_row(file: &File, feature: &Feature, rows: &AnyRows<'_>, row: usize, bytes: &mut [u8]) {
     let value = rows.value(row, feature.index);
-    // What is refused does not get here.
+    // Refused values do not get here.
     let value = file.domain.read(value).unwrap_or(value);
     write(file, feature, value, |column, byte| bytes[column] = byte);
 }
 
-/// What a value writes into each column of its feature, for one row of a block.
+/// Writes each column of a feature for one row of a block.
 pub(crate) fn write_bytes(file: &File, feature: &Feature, value: f64, columns: &mut [Bytes], row: usize) {
     write(file, feature, value, |column, byte| columns[column].0[row / 64][row % 64] = byte);
 }
 
-/// What the values of a block write into the columns of a categorical feature whose sets have codes below 64 only; `false`, and nothing is
-/// written, for any other feature. Every set is made a table once, and each row looks its code up there.
+/// Writes the columns of a categorical feature for a block, if all its sets have codes below 64
+/// only. Returns `false` for any other feature, and writes nothing then. Each set becomes a table
+/// once, in which every row looks up its code.
 pub(crate) fn write_categories(
     file: &File,
     feature: &Feature,
     values: impl ExactSizeIterator<Item = f64>,
     columns: &mut [Bytes],
 ) -> bool {
-    /// A category that is in no set, and a value that is missing.
+    /// Entries for a category that is in no set, and for a missing value.
     const NONE: u8 = 64;
     const MISSING: u8 = 65;
     let few = feature.specials.iter().all(|special| matches!(special.question, Question::Few { .. }));
@@ -92,7 +95,7 @@ pub(crate) fn write_categories(
     true
 }
 
-/// Calls `write` with each column of a feature and the byte of a value there.
+/// Calls `write` with each column of a feature and the byte that a value has there.
 #[inline]
 fn write(file: &File, feature: &Feature, value: f64, mut write: impl FnMut(usize, u8)) {
     for (variant, rank) in ranks(feature, value, |value| feature.rank(value)) {
@@ -106,7 +109,8 @@ fn write(file: &File, feature: &Feature, value: f64, mut write: impl FnMut(usize
     }
 }
 
-/// How a value enters each variant of its feature: as the number of thresholds that it is above, or as the smallest or largest rank.
+/// The rank of a value in each variant of its feature: the number of thresholds that it is above,
+/// or the smallest or largest rank for a missing value or a zero with a side.
 #[inline]
 pub(crate) fn ranks(
     feature: &Feature,
@@ -126,7 +130,7 @@ pub(crate) fn ranks(
     })
 }
 
-/// Whether each test of a feature that has a column of its own sends a value right.
+/// For each test of a feature that has a column of its own: does it send the value right?
 #[inline]
 pub(crate) fn answers<'a>(
     file: &'a File,
@@ -203,7 +207,7 @@ fn sums<S: Sum>(file: &File, plan: &Plan, values: &[S], bytes: &[u8], scores: &m
     });
 }
 
-/// Starts the sums of a row, has the trees added, and ends them.
+/// Starts the sums of a row, calls `add` to add the trees, and finishes the sums.
 #[inline]
 pub(crate) fn summed<S: Sum>(file: &File, scores: &mut [f64], add: impl FnOnce(&mut [S])) {
     let groups = scores.len();
@@ -213,13 +217,13 @@ pub(crate) fn summed<S: Sum>(file: &File, scores: &mut [f64], add: impl FnOnce(&
     let add_last = file.adds_intercepts_last();
     let end = |group: usize, sum: S| {
         let sum = match file.sums.scale {
-            // f64 holds the product of two f32, so that this rounds once.
+            // The product of two f32 is exact in f64, so that this rounds once.
             Some(scale) => S::from_f64(sum.to_f64() * scale),
             None => sum,
         };
         if add_last { sum.plus(S::from_f64(file.intercepts[group])) } else { sum }.to_f64()
     };
-    // Most models have few sums, and a row is not worth an allocation.
+    // Most models have few sums, and one row is too little work for an allocation.
     let mut few = [S::default(); 16];
     let mut many = Vec::new();
     let sums = match few.get_mut(..groups) {
@@ -234,7 +238,8 @@ pub(crate) fn summed<S: Sum>(file: &File, scores: &mut [f64], add: impl FnOnce(&
     sums.iter().enumerate().for_each(|(group, &sum)| scores[group] = end(group, sum));
 }
 
-/// Calls `visit` with each tree and where the values of its leaf start, in the order of the file.
+/// Calls `visit` with each tree in the order of the file, and with the index where the values of
+/// its leaf start.
 #[inline]
 fn walk(plan: &Plan, bytes: &[u8], mut visit: impl FnMut(&Root, usize)) {
     for roots in plan.roots.chunks(LANES) {
@@ -244,7 +249,7 @@ fn walk(plan: &Plan, bytes: &[u8], mut visit: impl FnMut(&Root, usize)) {
     }
 }
 
-/// Where the values of the leaves start that a row reaches in trees that are walked side by side.
+/// Walks trees side by side. Returns, for each, the index where the values of the row's leaf start.
 #[inline(never)]
 fn leaves(plan: &Plan, bytes: &[u8], roots: &[Root]) -> [usize; LANES] {
     let mut at = [0u32; LANES];

@@ -1,16 +1,27 @@
-//! Trees laid out for one row at a time: 64 trees are a block, and a byte of a vector for each finds its leaf.
+//! Trees laid out for one row at a time: 64 trees form a block, and one byte of a vector per tree
+//! finds that tree's leaf.
 //!
-//! The leaves of a tree are numbered from left to right, and so are its splits: split s stands between leaf s and leaf s + 1, so that
-//! its left side ends with leaf s. It takes the leaves from its first one to s away where it sends the row right, wherever it stands
-//! in the tree, and the row's leaf is the first that nobody takes away (all splits on the row's path are heard, and
-//! those elsewhere take away what others on the path did already, or what is behind the row's leaf). The splits are asked from left to
-//! right: the leaf that is the first one so far is never behind s, so that a split takes it away iff it sends the row right and its
-//! own first leaf is not behind it; the next one is s + 1.
+//! The leaves of a tree are numbered from left to right, and so are its splits: split s stands
+//! between leaf s and leaf s + 1, so that leaf s is the last one of its left side. A split that
+//! sends the row right removes all leaves of its left side: those from the first leaf of its
+//! subtree up to s. This is done for every split, whether the row passes it or not. The row's leaf
+//! is the first leaf that no split removes:
 //!
-//! Split s of all 64 trees is tested at once: the bytes that they look at are picked out of the row by one instruction, a second one
-//! compares them, a third one the leaves. The shape of a tree does not matter, only the number of its leaves. Trees with more leaves than
-//! a byte counts are cut off below some levels; what is below is walked as on the scalar path, and so is a model with more byte
-//! columns than such an instruction can pick from.
+//! - A leaf further left is removed by the split on the row's path at which the two part.
+//! - The row's own leaf is never removed: a split on the path removes only a side that the row does
+//!   not enter, and a split elsewhere has other leaves below it.
+//!
+//! The splits are evaluated from left to right, and one byte holds the first leaf that is left so
+//! far. Before split s this leaf is at most s. The split therefore removes it iff it sends the row
+//! right and the first leaf of its own subtree is not larger; then it removes everything up to s,
+//! and the first leaf that is left is s + 1.
+//!
+//! Split s of all 64 trees is evaluated at once: one instruction picks the bytes that the splits
+//! test out of the row, a second one compares them with the ranks, a third one compares the leaves.
+//! The shape of a tree does not matter, only its number of leaves. A tree with more leaves than a
+//! byte can count is cut off below its upper levels; the nodes below are walked as on the scalar
+//! path. A model with more byte columns than such an instruction can pick from has no layout of
+//! this kind, and its rows are walked on the scalar path.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -19,19 +30,19 @@ use crate::plan::{ALL, Feature, Plan, Root, Values, Word};
 use crate::scalar::Sum;
 use crate::sliced::{Ranks, Table};
 
-/// Trees of a block.
+/// The number of trees of a block.
 pub(crate) const TREES: usize = 64;
 
-/// The leaves of a tree, at most, that is not cut off: a byte counts them.
+/// The largest number of leaves of a tree that is not cut off: a byte holds their numbers.
 const MOST_LEAVES: u32 = 256;
 
-/// Levels of a tree that is cut off.
+/// Levels that are kept of a tree that is cut off.
 const LEVELS: u32 = 6;
 
 /// Byte columns that a row may have here.
 pub(crate) const MOST_COLUMNS: usize = 256;
 
-/// The splits of 64 trees at the same place from the left.
+/// The splits of 64 trees that have the same number, counted from the left.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Place {
@@ -41,38 +52,41 @@ pub(crate) struct Place {
     pub(crate) firsts: [u8; TREES],
 }
 
-/// The bytes of a row, and zeros behind them.
+/// The bytes of a row, followed by zeros.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct RowBytes(pub(crate) [[u8; 64]; 4]);
 
-/// Trees whose leaves are all found before they are added up: a row goes through its blocks, and then through its trees.
+/// Trees whose leaves are all found before any of them is added up: a row passes all blocks of such
+/// a part first, then all its trees in the order of the file.
 pub(crate) const AT_ONCE: usize = 1024;
 
-/// The leaf of each of these trees, at its lane.
+/// The leaf of each tree of a part, at the tree's lane.
 #[repr(C, align(64))]
 pub(crate) struct Leaves(pub(crate) [[u8; TREES]; AT_ONCE / TREES]);
 
-/// Such trees, one after the other in the file. Their lanes are in the order of their sizes, so that blocks are no longer than they need to be.
+/// At most [`AT_ONCE`] trees that follow one another in the file. Their lanes are in the order of
+/// their sizes, so that no block is longer than it has to be.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    /// For each block its places in `Single::places`.
+    /// For each block, the range of its places in `Single::places`.
     pub(crate) blocks: Vec<Range<usize>>,
     trees: Range<usize>,
-    /// Some tree is cut off.
+    /// Whether some tree is cut off.
     deeper: bool,
 }
 
-/// Where a tree stands.
+/// Where a tree's values and its lane are.
 #[derive(Clone, Copy, Debug)]
 struct Seat {
-    /// Where the values of its first leaf stand; in a part with a tree that is cut off, where its ends start in `Single::ends`.
+    /// Where the values of its first leaf start; in a part with a tree that is cut off, where its
+    /// entries in `Single::ends` start.
     start: u32,
-    /// Its lane, counted through the blocks of its part.
+    /// Its lane, counted over all blocks of its part.
     lane: u32,
 }
 
-/// A column of bytes that a row writes with the rank of a number alone, and all that it takes in one place.
+/// A byte column that depends only on the rank of a number, with all that is needed to write it.
 #[derive(Clone, Debug)]
 pub(crate) struct Reading<T> {
     /// The column of the caller's table.
@@ -84,7 +98,7 @@ pub(crate) struct Reading<T> {
 }
 
 impl<T: Clone> Reading<T> {
-    /// Those of a feature.
+    /// The readings of a feature: one for each of its variants.
     fn of<'a>(feature: &'a Feature, table: &'a Table<T>) -> impl Iterator<Item = Self> + 'a {
         feature.variants.iter().map(|variant| Self {
             feature: feature.index,
@@ -96,49 +110,51 @@ impl<T: Clone> Reading<T> {
     }
 }
 
-/// Where a tree goes on behind its end: a node of `Single::rest`, or with this bit where a leaf's values start.
+/// An entry of `Single::ends`, where a tree continues below the end that was found: the index of a
+/// node in `Single::rest`, or, with this bit set, where the values of a leaf start.
 const IS_LEAF: u32 = 1 << 31;
 
-/// A node of a tree that is cut off, below that. Those of one subtree stand together, so that most are found in one or two lines of the cache.
+/// A node below the kept levels of a tree that is cut off. Nodes of one subtree stand together, so
+/// that most of them share one or two cache lines.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 struct Rest {
     column: u8,
     rank: u8,
-    /// How far behind it the left child stands, with the right one behind that; 0 for a leaf.
+    /// The distance to the left child, which the right child follows; 0 for a leaf.
     next: u16,
-    /// Of a leaf, where its values start.
+    /// For a leaf, where its values start.
     values: u32,
 }
 
-/// The layout.
+/// The layout of a model for single rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Single {
-    /// Of f32 or of f64, as the model reads its inputs.
+    /// Readings of f32 or of f64: only the type in which the model reads its inputs has any.
     pub(crate) readings32: Vec<Reading<f32>>,
     pub(crate) readings64: Vec<Reading<f64>>,
-    /// The positions in `Plan::features` of those that are not read so.
+    /// The positions in `Plan::features` of the features without readings.
     pub(crate) others: Vec<usize>,
     pub(crate) parts: Vec<Part>,
     pub(crate) places: Vec<Place>,
-    /// For each tree.
+    /// One for each tree.
     seats: Vec<Seat>,
-    /// Of each tree of a part with one that is cut off, from left to right.
+    /// The ends of each tree from left to right, in parts with a tree that is cut off.
     ends: Vec<u32>,
     rest: Vec<Rest>,
 }
 
-/// What is left to do on the way through a tree from left to right.
+/// What remains to be done when a tree is visited from left to right.
 #[derive(Clone, Copy)]
 enum Task {
-    /// A node at this depth, and what is below it.
+    /// Visit the node with this index at this depth, and everything below it.
     Visit(u32, u32),
-    /// A split whose left side is done, and the first leaf of its subtree.
+    /// Lay out a split whose left side is done; the second number is the first leaf of its subtree.
     Split(u32, u32),
 }
 
 impl Single {
-    /// `None` for a model with too many columns or values, or with trees that are too large.
+    /// `None` if the model has too many columns or values, or trees that are too large.
     pub(crate) fn new(plan: &Plan, ranks: &[Ranks], zero_window: Option<f64>) -> Option<Self> {
         let values = match &plan.values {
             Values::F32(values) => values.len(),
@@ -167,7 +183,7 @@ impl Single {
     fn add_readings(&mut self, plan: &Plan, ranks: &[Ranks], zero_window: Option<f64>) {
         for (index, (feature, ranks)) in plan.features.iter().zip(ranks).enumerate() {
             match ranks {
-                // No library has both f32 and a window.
+                // No library has both f32 inputs and a zero window.
                 Ranks::Two32(table) if feature.plain && zero_window.is_none() => {
                     self.readings32.extend(Reading::of(feature, table));
                 }
@@ -181,7 +197,8 @@ impl Single {
         let roots = &plan.roots[trees.clone()];
         let deeper = roots.iter().any(|root| root.leaves > MOST_LEAVES);
         let size = |root: &Root| if root.leaves > MOST_LEAVES { 1 << LEVELS } else { root.leaves };
-        // The largest first, and of the same size the first: a key has the tree in its lower half.
+        // The largest trees first, equal ones in the order of the file: the lower half of a key is
+        // the tree.
         let keys = roots.iter().enumerate().map(|(tree, root)| u64::from(!size(root)) << 32 | tree as u64);
         let mut by_size: Vec<u64> = keys.collect();
         by_size.sort_unstable();
@@ -219,7 +236,8 @@ impl Single {
                             let end = if leaf { IS_LEAF | values } else { self.subtree(plan, at)? };
                             self.ends.push(end);
                         } else {
-                            // The plan has the values of a tree in this order, one leaf behind the other.
+                            // The plan stores the values of a tree's leaves in this order, without
+                            // gaps.
                             start.get_or_insert(values);
                         }
                         leaves += 1;
@@ -227,7 +245,8 @@ impl Single {
                     Task::Split(at, first_leaf) => {
                         let place = &mut self.places[places.clone()][leaves as usize - 1];
                         let word = plan.nodes[at as usize].word;
-                        // At most 256 columns and leaves, so that one is a byte.
+                        // There are at most 256 columns and 256 leaves, so that their numbers fit
+                        // into a byte.
                         place.columns[lane % TREES] = word.column() as u8;
                         place.ranks[lane % TREES] = word.rank();
                         place.firsts[lane % TREES] = first_leaf as u8;
@@ -240,7 +259,8 @@ impl Single {
         Some(())
     }
 
-    /// Lays out what is below a node, breadth first; the place of the node.
+    /// Lays out the nodes below a node in breadth-first order; returns the index of the node
+    /// itself.
     fn subtree(&mut self, plan: &Plan, root: u32) -> Option<u32> {
         let start = self.rest.len();
         let mut nodes = alloc::vec![root];
@@ -250,7 +270,7 @@ impl Single {
             let leaf = node.next == at;
             let next = if leaf { 0 } else { u16::try_from(nodes.len() - done).ok()? };
             let values = if leaf { plan.leaves[at as usize] } else { 0 };
-            // Fewer than 256 columns, so that one is a byte.
+            // There are at most 256 columns, so that their numbers fit into a byte.
             self.rest.push(Rest { column: node.word.column() as u8, rank: node.word.rank(), next, values });
             if !leaf {
                 nodes.extend([node.next, node.next + 1]);
@@ -260,7 +280,7 @@ impl Single {
         u32::try_from(start).ok()
     }
 
-    /// Adds what the trees of a part give for a row to its sums.
+    /// Adds the leaves of a part's trees to the sums of a row.
     #[inline(never)]
     pub(crate) fn add_up<S: Sum>(
         &self,
@@ -291,7 +311,7 @@ impl Single {
         }
     }
 
-    /// The same for a part with a tree that is cut off.
+    /// Does the same for a part with a tree that is cut off.
     #[inline(never)]
     fn add_deeper<S: Sum>(
         &self,
@@ -316,7 +336,7 @@ impl Single {
     }
 }
 
-/// Adds a leaf whose values start there.
+/// Adds the leaf whose values start at `at`.
 #[inline]
 fn add_leaf<S: Sum>(root: &Root, values: &[S], at: usize, sums: &mut [S]) {
     if root.group == ALL {
@@ -327,14 +347,15 @@ fn add_leaf<S: Sum>(root: &Root, values: &[S], at: usize, sums: &mut [S]) {
     }
 }
 
-/// Trees that are walked side by side: the next node of one is on its way from memory while others compare.
+/// Trees that are walked side by side, so that one waits for its next node from memory while others
+/// compare.
 const LANES: usize = 8;
 
-/// Walks each tree from where it stands to its leaf.
+/// Walks each tree from the end that was found to its leaf.
 #[inline]
 fn walk_on(rest: &[Rest], bytes: &RowBytes, found: &mut [u32]) {
     let bytes: &[u8; MOST_COLUMNS] = bytes.0.as_flattened().try_into().expect("four times 64 bytes");
-    // Those that are not at a leaf, without a branch that nobody can predict.
+    // Collects the trees that are not at a leaf yet, without a branch: it could not be predicted.
     let mut open = [0u8; TREES];
     let mut count = 0;
     for (tree, &end) in found.iter().enumerate() {
@@ -342,7 +363,7 @@ fn walk_on(rest: &[Rest], bytes: &RowBytes, found: &mut [u32]) {
         count += usize::from(end & IS_LEAF == 0);
     }
     for trees in open[..count].chunks(LANES) {
-        // Lanes without a tree walk with the first one.
+        // Lanes without a tree repeat the walk of the first one.
         let mut at = [found[usize::from(trees[0])]; LANES];
         at.iter_mut().zip(trees).for_each(|(at, &tree)| *at = found[usize::from(tree)]);
         loop {
@@ -371,7 +392,8 @@ fn step(rest: &[Rest], bytes: &[u8; MOST_COLUMNS], at: u32) -> u32 {
     at + u32::from(node.next) + u32::from(bytes[usize::from(node.column)] > node.rank)
 }
 
-/// The work on single rows, written once for every instruction set: it stands in a module that has `rank32`, `rank64` and `leaves`.
+/// Evaluates single rows; written once for every instruction set. The module that calls this macro
+/// must have the functions `rank32`, `rank64` and `leaves`.
 macro_rules! single_kernel {
     ($(#[$enable:meta])*) => {
         use crate::error::PredictError;
@@ -381,7 +403,7 @@ macro_rules! single_kernel {
         use crate::scalar::{self, Sum};
         use crate::single::{AT_ONCE, Leaves, MOST_COLUMNS as COLUMNS, Single};
 
-        /// The sums of rows, one after the other.
+        /// The sums of the rows, one row after the other.
         $(#[$enable])*
         pub(super) fn sums(
             model: &Model,
@@ -402,7 +424,7 @@ macro_rules! single_kernel {
             Ok(())
         }
 
-        /// Writes the bytes of a row that the library does not refuse.
+        /// Writes the bytes of a row; `scalar::check` has accepted it.
         $(#[$enable])*
         #[inline]
         fn read(model: &Model, single: &Single, rows: &AnyRows<'_>, row: usize, bytes: &mut RowBytes) {
@@ -416,11 +438,11 @@ macro_rules! single_kernel {
             }
         }
 
-        /// Writes the bytes that are the rank of a number.
+        /// Writes the bytes that are ranks of numbers.
         $(#[$enable])*
         #[inline(never)]
         fn rank<T: Float>(model: &Model, single: &Single, rows: &Rows<'_, T>, row: usize, bytes: &mut [u8; COLUMNS]) {
-            // Nothing is nearer to zero than -1.
+            // No magnitude is at most -1, so that without a window nothing becomes zero.
             let window = model.file.domain.zero_window.unwrap_or(-1.0);
             for reading in &single.readings32 {
                 let value = rows.value(row, reading.feature).widen() as f32;

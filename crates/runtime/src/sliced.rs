@@ -1,16 +1,21 @@
-//! Trees laid out for many rows at once: 512 rows are a block, and what is one bit for a row is a [`Mask`] for a block.
+//! Trees laid out for many rows at once: 512 rows form a block, and a bit per row becomes a
+//! [`Mask`] for a block.
 //!
-//! Every test of the model is made once for a block, whatever number of nodes ask it: its mask has a bit for each row
-//! that goes right. A tree then finds the leaf of all rows with operations on masks:
+//! Every test of the model is evaluated once for a block, even if many nodes share it; its mask has
+//! a bit for each row that goes right. A tree then finds the leaf of all rows with operations on
+//! masks:
 //!
-//! - *Perfect*: a tree of small depth is filled up to a perfect one (nodes that were filled in send every row left). The
-//!   path of a row is its leaf's number in binary; bit d is the answer of one of the 2^d nodes of that level, chosen
-//!   by the bits before it: 2^d - 1 selections between masks.
-//! - *Reach*: in any other tree each node hands the rows that reach it on to its children, and bit p of the leaf's number is the
-//!   union of the leaves whose number has it.
-//! - *Walk*: a tree with more leaves than are worth this is walked, some rows side by side (`large`).
+//! - *Perfect*: a tree of small depth is filled up to a perfect one (added nodes send every row
+//!   left). The path of a row is its leaf's number in binary. Bit d of the path is the answer of
+//!   one of the 2^d nodes of level d, which the bits before it choose: this takes 2^d - 1
+//!   selections between masks.
+//! - *Reach*: in any other tree each node passes the rows that reach it to its children. Bit p of
+//!   the leaf's number is the union of the rows in leaves whose number has that bit.
+//! - *Walk*: a tree with too many leaves for masks is walked node by node, for several rows side by
+//!   side (`large`).
 //!
-//! What a leaf adds is looked up by its number and added in the order of the file, for each row on its own.
+//! The value of a leaf is looked up by the leaf's number. For each row the values are added in the
+//! order of the file.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,7 +23,7 @@ use alloc::vec::Vec;
 use crate::large::Large;
 use crate::plan::{ALL, Plan, Values, Word};
 
-/// Rows of a block.
+/// The number of rows of a block.
 pub(crate) const ROWS: usize = 512;
 
 /// A bit for each row of a block.
@@ -51,25 +56,25 @@ pub(crate) struct Floats64(pub(crate) [[f64; 8]; 64]);
 pub(crate) enum Shape {
     /// Filled up to this depth; the tests are in the order of the levels.
     Perfect(u8),
-    /// So many splits, parents before children, and one leaf more.
+    /// This number of splits, parents before children, and one leaf more.
     Reach(u16),
-    /// Step by step.
+    /// Walked node by node.
     Walk,
 }
 
-/// Perfect trees are at most so deep: 256 leaves.
+/// The largest depth of a perfect tree: 256 leaves.
 pub(crate) const DEEPEST: u32 = 8;
 
-/// With more leaves a tree is walked.
+/// A tree with more leaves is walked.
 const MOST_LEAVES: u32 = 4096;
 
-/// Bits of a leaf's number.
+/// The largest number of bits of a leaf's number.
 pub(crate) const PLANES: usize = 12;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tree {
     pub(crate) shape: Shape,
-    /// Bits of a leaf's number.
+    /// Bits of a leaf's number in this tree.
     pub(crate) planes: u8,
     pub(crate) group: u32,
     /// Where its tests start in `Sliced::tests`, and its children in `Sliced::children`.
@@ -80,8 +85,8 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Is it walked where masks are worth it for so many splits? A tree costs as many masks as it has splits, a walk as many steps as
-    /// it is deep.
+    /// Is the tree walked if masks are worth their cost for up to this many splits? Masks cost an
+    /// operation for each split, a walk costs a step for each level.
     pub(crate) fn is_walked(&self, most_splits: u16) -> bool {
         match self.shape {
             Shape::Perfect(_) => false,
@@ -91,22 +96,22 @@ impl Tree {
     }
 }
 
-/// The layout.
+/// The layout of a model for blocks of rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Sliced {
-    /// The different tests, the one that sends every row left first.
+    /// The different tests; the one that sends every row left comes first.
     pub(crate) words: Vec<Word>,
-    /// The tests of each tree, as positions in `words`.
+    /// The tests of each tree, as indices into `words`.
     pub(crate) tests: Vec<u32>,
-    /// For each split of a tree that is reached through, where its rows go on: the left and the right slot.
+    /// For each split of a *reach* tree, the left and the right slot that its rows are passed to.
     pub(crate) children: Vec<[u16; 2]>,
     pub(crate) trees: Vec<Tree>,
     pub(crate) values: Values,
     /// Slots that the largest tree needs.
     pub(crate) slots: usize,
-    /// Tests of the largest tree.
+    /// The number of tests of the largest tree.
     pub(crate) most_tests: usize,
-    /// For trees that are walked, where there are such.
+    /// The layout for trees that are walked, if there are any.
     pub(crate) large: Option<Large>,
 }
 
@@ -155,7 +160,7 @@ impl Sliced {
                 Values::F64(values) => values.len(),
             },
         };
-        // The leaf of each number, as a node of the plan.
+        // The leaf of each number, as the index of a node of the plan.
         let mut leaves: Vec<u32> = Vec::new();
         if root.depth <= DEEPEST && 1 << root.depth <= 4 * root.leaves {
             tree.shape = Shape::Perfect(root.depth as u8);
@@ -176,7 +181,8 @@ impl Sliced {
             tree.shape = Shape::Reach((root.leaves - 1) as u16);
             tree.planes = planes as u8;
             let splits = root.leaves as u16 - 1;
-            // Breadth first as in the plan: the slot of a split is its position among the splits.
+            // In breadth-first order as in the plan: the slot of a split is its index among the
+            // splits.
             let nodes = root.node..root.node + 2 * root.leaves - 1;
             let mut slots = Vec::with_capacity(nodes.len());
             let mut next_split = 0;
@@ -220,7 +226,7 @@ impl Sliced {
         self.trees.push(tree);
     }
 
-    /// The position of a word.
+    /// The index of a word in `words`.
     fn place(&self, word: Word) -> u32 {
         if word == Word::NEVER {
             return 0;
@@ -229,14 +235,14 @@ impl Sliced {
     }
 }
 
-/// Thresholds of a feature as a table of two levels: sixteen pivots, and sixteen numbers below each. Nothing is above an infinity, so
-/// that what is filled in never counts.
+/// The thresholds of a feature as a table of two levels: sixteen pivots, and sixteen numbers for
+/// each. Unused places hold infinity; no value is above it, so that they never count.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Table<T> {
     pub(crate) pivots: [T; 16],
     pub(crate) all: [[T; 16]; 16],
-    /// At most sixteen thresholds: the first numbers are all.
+    /// Whether there are at most sixteen thresholds: then the first sixteen numbers are all.
     pub(crate) few: bool,
 }
 
@@ -253,14 +259,15 @@ impl<T: Copy> Table<T> {
     }
 }
 
-/// How the number of thresholds that a value is above is found.
+/// How to find the number of thresholds that a value is above.
 #[derive(Clone, Debug)]
 pub(crate) enum Ranks {
     /// In a table of f32.
     Two32(Box<Table<f32>>),
-    /// In one of f64.
+    /// In a table of f64.
     Two64(Box<Table<f64>>),
-    /// More thresholds than fit, or one below every number: searched for.
+    /// By a search: there are more thresholds than fit into a table, or one that is below every
+    /// number.
     Search,
 }
 

@@ -1,5 +1,6 @@
-//! Random models, made as they stand in memory, on every path, every number of rows, and against a walk that shares
-//! nothing with the tables: the questions as they stand in the file.
+//! Random models, made directly in memory, are evaluated on every path and for every number of
+//! rows. The result is compared with a walk that shares nothing with the tables: it evaluates the
+//! tests as the file states them.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -8,7 +9,7 @@ use crate::file::{Category, Column, Domain, File, Kind, LEAF, Rule, Sums, Tests,
 use crate::meaning::{Decision, Labels, Link, Number};
 use crate::{Model, Path, Rows};
 
-/// Miri takes seconds for what takes milliseconds.
+/// Miri takes seconds where a normal run takes milliseconds.
 fn fewer(count: u64) -> u64 {
     if cfg!(miri) { (count / 1500).max(1) } else { count }
 }
@@ -73,7 +74,7 @@ pub(crate) fn model_of(
                 _ => Rule::Listed((0..8).map(|code| f64::from(code) * 1.5).collect()),
             };
             let unseen_is_missing = random.coin();
-            // Sets of codes below 64 have a road of their own.
+            // Sets whose codes are all below 64 take a path of their own.
             let codes: Vec<u32> =
                 if random.coin() { (0..64).collect() } else { (0..70).chain([5000, 70_000]).collect() };
             categories.push(Category { feature, rule, unseen_is_missing, labels: None });
@@ -143,7 +144,8 @@ pub(crate) fn model_of(
         nodes: Vec::new(),
         leaves: Vec::new(),
     };
-    // Some libraries multiply the sums of leaves as they are, and then add the intercepts, unless all of these are zero.
+    // Some libraries multiply the sums of the unweighted leaves and then add the intercepts, unless
+    // all of these are zero.
     if file.sums.intercept_last && file.sums.average.is_none() && random.coin() {
         file.sums.scale = Some(rounded([0.7, -1.3, 0.0, -0.0, 1e-30, 1e30][random.below(6)]));
         if random.coin() {
@@ -172,7 +174,7 @@ pub(crate) fn model_of(
     file
 }
 
-/// Where a test sends a value, by the words of the format.
+/// Whether a test sends a row left, as the specification of the format says.
 pub(crate) fn left(file: &File, test: usize, row: &[f64]) -> bool {
     let mut test = test;
     let column = file
@@ -217,7 +219,7 @@ fn walked(file: &File, row: &[f64]) -> Vec<f64> {
     };
     for tree in &file.trees {
         let nodes = &file.nodes[tree.nodes.clone()];
-        // The end of the subtree that starts at a node.
+        // The index after the subtree that starts at a node.
         let end = |mut at: usize| {
             let mut open = 1;
             while open > 0 {
@@ -241,7 +243,7 @@ fn walked(file: &File, row: &[f64]) -> Vec<f64> {
             }
         }
     }
-    // A library that multiplies sums adds no intercepts where all of them are zero.
+    // A library that multiplies sums adds no intercepts if all of them are zero.
     let bare = file.sums.scale.is_some() && file.intercepts.iter().all(|&intercept| intercept == 0.0);
     for (sum, intercept) in sums.iter_mut().zip(&file.intercepts) {
         if let Some(scale) = file.sums.scale {
@@ -264,14 +266,14 @@ fn same(found: &[f64], expected: &[f64], what: &dyn core::fmt::Display) {
     }
 }
 
-/// The cover of the model, on every path, in every type and order, against the walk.
+/// Compares the scores of the cover's rows with the walk, on every path, in every type and order.
 fn check(file: &File, what: &dyn core::fmt::Display) {
-    // Half of the models have the older cover.
+    // About half of the models have the older cover.
     let mark = if file.nodes.len().is_multiple_of(4) { 0 } else { crate::AIMED };
     let model = Model::of(File { cover_rows: mark, ..file.clone() }).unwrap();
     let width = model.features();
     let mut values = model.cover_rows();
-    // Of a large cover every few rows: the walk is slow.
+    // Only every n-th row of a large cover, since the walk is slow.
     let every = values.len() / width / if cfg!(miri) { 10 } else { 1500 } + 1;
     values = values.chunks(width).step_by(every).flatten().copied().collect();
     let rows = Rows::row_major(&values, width).unwrap();
@@ -377,7 +379,8 @@ fn every_number_of_rows_gives_the_same_bits() {
         let mut expected = alloc::vec![0.0; 1000 * model.outputs()];
         model.raw_scores_on(Path::Scalar, Rows::row_major(&values, width).unwrap(), &mut expected).unwrap();
         for path in Path::available() {
-            // Once every number of rows on every path; then the slow one takes some of them.
+            // The first model has every number of rows on every path; for the others the slow path
+            // has every seventh.
             for count in (1..=1000).filter(|count| seed == 0 || path != Path::Portable || count % 7 == 0) {
                 if cfg!(miri) && count % 331 != 2 {
                     continue;
@@ -422,8 +425,9 @@ fn what_the_library_refuses_is_refused_at_its_place() {
     }
 }
 
-/// Rows that come alone, in models whose byte columns fit into one, two or four registers or into none, with trees that fill blocks or
-/// do not, with more of them than are added up at once, and with more leaves than a byte counts.
+/// Single rows, in models whose byte columns fit into one, two or four registers or are too many;
+/// with trees that fill blocks or do not; with more trees than are added up at once; and with more
+/// leaves than a byte can count.
 #[test]
 fn one_row_at_a_time_gives_the_bits_of_a_plain_walk() {
     let mut seen = [0; 4];
@@ -440,7 +444,7 @@ fn one_row_at_a_time_gives_the_bits_of_a_plain_walk() {
         };
         let mut file = model_of(&mut random, features, depth, trees, 30);
         if seed % 3 == 0 {
-            // Features that only compare numbers are read in their own way.
+            // Features that have only comparisons of numbers are read in a different way.
             let numbers = file.columns.iter_mut().filter(|column| matches!(column.tests, Tests::Numbers(_)));
             numbers.for_each(|column| column.kind = [Kind::Less, Kind::LessOrEqual][random.below(2)]);
         }

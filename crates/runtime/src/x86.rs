@@ -1,10 +1,11 @@
-//! Wider instructions of x86: SSE4.2, AVX2 and AVX-512. The one place with unsafe code: this file and those of its folder.
+//! Wider instructions of x86: SSE4.2, AVX2 and AVX-512. In this crate only this file and its
+//! folder, `arm.rs` and its folder, and `exponential.rs` contain unsafe code.
 //!
-//! Unsafe are two things here, and no more:
-//! - *Entering* an instruction set: the functions below are called only where `Path::is_available` has found it on
-//!   this processor ([`enter`]).
-//! - *Reading arrays as vectors* and back (`vectors`): both have the same size, every bit pattern is a value of either, and they are
-//!   passed by value, so that no address is involved.
+//! Two things here are unsafe, and nothing else:
+//! - *Entering* an instruction set: the functions below are called only if this processor was found
+//!   to have the instruction set ([`enter`], [`enter_single`]).
+//! - *Reading arrays as vectors* and back (`vectors`): both types have the same size, every bit
+//!   pattern is a value of either, and they are passed by value, so that no address is involved.
 //!
 //! Everything else is safe code, with indices checked.
 #![allow(unsafe_code, reason = "argued above, and at each place")]
@@ -15,28 +16,33 @@ use crate::model::Model;
 use crate::path::Path;
 use crate::rows::AnyRows;
 
-/// Calls a function of the module of an instruction set from a method of its type `Entered`.
+/// Calls a function of an instruction set's module from a method of the module's type `Entered`.
 macro_rules! entered {
     ($call:expr) => {
-        // SAFETY: a value of this type exists, so that this processor has every feature that the module is compiled for.
+        // SAFETY: a value of this type exists, so that this processor has every feature that the
+        // module is compiled for.
         unsafe { $call }
     };
 }
 
-/// Works with a path that this processor has; `None` for a path that it has not, or that is none of ours.
+/// Calls `work` with the instructions of a path. `None` if this processor does not have them, or if
+/// the path does not belong to x86.
 pub(crate) fn enter<R>(path: Path, work: impl FnOnce(&dyn Instructions) -> R) -> Option<R> {
     match path {
-        // SAFETY: the condition says that this processor has every feature that `avx512` is compiled for.
+        // SAFETY: the condition says that this processor has every feature that `avx512` is
+        // compiled for.
         Path::Avx512 if has_avx512() => Some(work(&unsafe { avx512::Entered::new() })),
-        // SAFETY: the condition says that this processor has every feature that `avx2` is compiled for.
+        // SAFETY: the condition says that this processor has every feature that `avx2` is compiled
+        // for.
         Path::Avx2 if has_avx2() => Some(work(&unsafe { avx2::Entered::new() })),
-        // SAFETY: the condition says that this processor has every feature that `sse42` is compiled for.
+        // SAFETY: the condition says that this processor has every feature that `sse42` is compiled
+        // for.
         Path::Sse42 if has_sse42() => Some(work(&unsafe { sse42::Entered::new() })),
         _ => None,
     }
 }
 
-/// The sums of rows, one at a time: `None` where the path or the model has no layout for it.
+/// The sums of rows, one row at a time. `None` if the path or the model has no layout for this.
 pub(crate) fn enter_single(
     path: Path,
     model: &Model,
@@ -46,35 +52,37 @@ pub(crate) fn enter_single(
     match path {
         Path::Avx512 if has_vbmi() => {
             let single = model.single()?;
-            // SAFETY: the condition says that this processor has every feature that `vbmi::sums` is compiled for.
+            // SAFETY: the condition says that this processor has every feature that `vbmi::sums` is
+            // compiled for.
             Some(unsafe { vbmi::sums(model, single, rows, scores) })
         }
-        // AVX-512 without VBMI has nothing better.
+        // AVX-512 without VBMI has nothing faster for single rows than AVX2.
         Path::Avx512 | Path::Avx2 if has_avx2() && model.plan.columns <= avx2_single::MOST_COLUMNS => {
             let single = model.single()?;
-            // SAFETY: the condition says that this processor has every feature that `avx2_single::sums` is compiled for.
+            // SAFETY: the condition says that this processor has every feature that
+            // `avx2_single::sums` is compiled for.
             Some(unsafe { avx2_single::sums(model, single, rows, scores) })
         }
         _ => None,
     }
 }
 
-/// Has this processor what `sse42` is compiled for?
+/// Does this processor have all that `sse42` is compiled for?
 pub(crate) fn has_sse42() -> bool {
     processor::has(processor::SSE42)
 }
 
-/// Has this processor what `avx2` is compiled for?
+/// Does this processor have all that `avx2` is compiled for?
 pub(crate) fn has_avx2() -> bool {
     processor::has(processor::AVX2)
 }
 
-/// Has this processor what `avx512` is compiled for?
+/// Does this processor have all that `avx512` is compiled for?
 pub(crate) fn has_avx512() -> bool {
     processor::has(processor::AVX512)
 }
 
-/// Has this processor what `vbmi` is compiled for?
+/// Does this processor have all that `vbmi` is compiled for?
 fn has_vbmi() -> bool {
     processor::has(processor::VBMI)
 }

@@ -1,4 +1,5 @@
-//! One budget for a whole call: the search, the certificate and its check share one time limit and one switch.
+//! One budget for a whole call: the search, the certificate and its check share one time limit and
+//! one cancel switch.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,21 +8,23 @@ use std::time::{Duration, Instant};
 
 use secateur_oracle::Cancel;
 
-/// What is kept back of a time limit for the certificate and its check: this many seconds, or this share of the
-/// limit where that is more, but never more than the other share.
+/// The part of a time limit that is reserved for the certificate and its check: the larger of
+/// CERTIFICATE_TIME and CERTIFICATE_SHARE of the limit, but never more than MOST_CERTIFICATE_SHARE
+/// of it.
 const CERTIFICATE_TIME: Duration = Duration::from_secs(5);
 const CERTIFICATE_SHARE: f64 = 0.15;
 const MOST_CERTIFICATE_SHARE: f64 = 0.4;
-/// How long the certificate may take after somebody has asked for an early end. What sends SIGTERM waits some seconds
-/// before it ends the process itself (`docker stop` ten), and the model is to be written by then.
+/// How long the certificate may take after an early end was requested. Programs that send SIGTERM
+/// wait a few seconds before they kill the process (`docker stop` waits ten), and the model must be
+/// written by then.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long a call takes at most where nobody said how long: what a person waits for.
+/// The time limit of a call whose caller gave none: about as long as a person is willing to wait.
 const STANDARD: Duration = Duration::from_secs(300);
-/// How often the switch is looked at while the certificate is made.
+/// How often the cancel switch is polled.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What one call may spend. The clock starts when the budget is made, so a budget that is made before the model
-/// is read counts the reading too.
+/// What one call may spend. The clock starts when the budget is made, so a budget that is made
+/// before the model is read counts the reading too.
 ///
 /// ```
 /// use std::time::Duration;
@@ -35,7 +38,8 @@ pub struct Budget {
     limit: Option<Duration>,
     cancel: Cancel,
     grace: Duration,
-    /// The limit of those who gave none, and whether it has ended the search; `None` where it is not wanted.
+    /// The standard limit, and whether it has ended the search; `None` if this budget does not use
+    /// the standard limit.
     standard: Option<(Duration, Arc<AtomicBool>)>,
 }
 
@@ -56,9 +60,9 @@ impl Budget {
         Self { limit: Some(limit), ..Self::unlimited() }
     }
 
-    /// Five minutes, for those who did not say how long. This differs from [`limit`](Self::limit) in one point: until that
-    /// time comes the work does not depend on the clock, so that the same call gives the same bytes on every machine that is
-    /// fast enough.
+    /// Five minutes, for callers who gave no limit. It differs from [`limit`](Self::limit) in one
+    /// point: until the time is up the work does not depend on the clock, so that the same call
+    /// gives the same bytes on every machine that is fast enough.
     pub fn standard() -> Self {
         Self::standard_of(STANDARD)
     }
@@ -68,28 +72,28 @@ impl Budget {
         Self { standard: Some((limit, Arc::default())), grace, ..Self::unlimited() }
     }
 
-    /// The same where there may be no limit.
+    /// A budget with this limit, or without one for `None`.
     pub fn maybe(limit: Option<Duration>) -> Self {
         Self { limit, ..Self::unlimited() }
     }
 
-    /// With another time for the certificate after an early end; five seconds unless changed. Zero for callers
-    /// who throw the result of a cancelled call away.
+    /// Sets how long the certificate may take after an early end; five seconds unless changed. Use
+    /// zero if the result of a cancelled call is thrown away.
     pub fn with_grace(self, grace: Duration) -> Self {
         Self { grace, ..self }
     }
 
-    /// With this switch in place of its own.
+    /// Uses this cancel switch instead of the budget's own.
     pub fn with_cancel(self, cancel: Cancel) -> Self {
         Self { cancel, ..self }
     }
 
-    /// The switch that ends the call early, with the best result so far.
+    /// The switch that ends the call early; the call then returns the best result found until then.
     pub fn cancel(&self) -> Cancel {
         self.cancel.clone()
     }
 
-    /// Has an early end been asked for?
+    /// Has an early end been requested?
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled() && !self.has_met_standard()
     }
@@ -104,24 +108,24 @@ impl Budget {
         self.started.elapsed()
     }
 
-    /// When the whole call has to end. A limit beyond the clock is none.
+    /// When the whole call has to end. A limit beyond the range of the clock counts as no limit.
     pub fn deadline(&self) -> Option<Instant> {
         self.started.checked_add(self.limit?)
     }
 
-    /// When the search has to end, so that time is left for the certificate where one is made.
+    /// When the search has to end, so that time is left for the certificate if there is to be one.
     pub fn search_deadline(&self, certifies: bool) -> Option<Instant> {
         let limit = self.limit?;
         let kept_back = if certifies { certificate_time(limit) } else { Duration::ZERO };
         self.started.checked_add(limit - kept_back)
     }
 
-    /// Is the whole time over, with nobody having asked for an early end?
+    /// Has the whole time passed, without a request for an early end?
     pub(crate) fn is_over(&self) -> bool {
         !self.is_cancelled() && self.deadline().is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Runs a call whose search ends when the standard limit is near, where there is that limit.
+    /// Runs a call and ends its search shortly before the standard limit, if this budget uses it.
     pub(crate) fn watched<T>(&self, work: impl FnOnce() -> T) -> T {
         let Some((limit, met)) = &self.standard else { return work() };
         let end = *limit - certificate_time(*limit);
@@ -140,7 +144,8 @@ impl Budget {
         })
     }
 
-    /// Runs a search that no clock may steer, with a switch of its own: it ends when the search has to, or when an early end is asked for.
+    /// Runs a search that must not depend on the clock, with a switch of its own: it is cancelled
+    /// at the search's deadline or when an early end is requested.
     pub(crate) fn searching<T>(&self, certifies: bool, work: impl FnOnce(&Cancel) -> T) -> T {
         let stop = Cancel::default();
         let deadline = self.search_deadline(certifies);
@@ -164,8 +169,8 @@ impl Budget {
         })
     }
 
-    /// Runs the last part of a call, the certificate and its check, with a switch of its own: it ends at the
-    /// deadline, or when the grace after an early end is over.
+    /// Runs the last part of a call, the certificate and its check, with a switch of its own: it is
+    /// cancelled at the deadline, or when the grace period after an early end is over.
     pub(crate) fn finishing<T>(&self, work: impl FnOnce(&Cancel) -> T) -> T {
         let stop = Cancel::default();
         let (working, done) = mpsc::channel::<()>();
@@ -194,7 +199,7 @@ impl Budget {
     }
 }
 
-/// The part of a time limit that is kept for the certificate.
+/// The part of a time limit that is reserved for the certificate.
 fn certificate_time(limit: Duration) -> Duration {
     let share = limit.mul_f64(CERTIFICATE_SHARE).max(CERTIFICATE_TIME);
     share.min(limit.mul_f64(MOST_CERTIFICATE_SHARE))
@@ -225,9 +230,9 @@ mod tests {
             cancel.is_cancelled()
         });
         assert!(ended && budget.has_met_standard() && !budget.is_cancelled());
-        // There is time for the certificate, and then there is none.
+        // At first there is time for the certificate, then there is none.
         assert!(!budget.finishing(|stop| stop.is_cancelled()));
-        // Work that ends before is not disturbed, and Ctrl-C is an interruption.
+        // Work that ends earlier is not disturbed, and Ctrl-C counts as an interruption.
         let budget = Budget::standard();
         assert_eq!(budget.watched(|| 7), 7);
         assert!(!budget.has_met_standard());

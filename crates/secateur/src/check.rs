@@ -1,4 +1,4 @@
-//! The road of `check`: does a certificate prove that two models decide alike?
+//! The pipeline of `check`: does a certificate prove that two models decide alike?
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -9,13 +9,15 @@ use secateur_checker::{Limits, Scorer, Verdict, aligned, check_where};
 use secateur_formats::ModelFile;
 use secateur_model::{Domain, Ensemble};
 
-/// Checks a certificate as `secateur-check` does: every step, in exact arithmetic, without the search. Columns are
-/// matched by name where both models have names, else by order. An error says that this is no certificate at all.
+/// Checks a certificate as `secateur-check` does: every step, in exact arithmetic, without the
+/// search. Columns are matched by name if both models have names, otherwise by order. An error
+/// means that the bytes are not a certificate at all.
 pub fn check(original: &ModelFile, pruned: &ModelFile, certificate: impl Read) -> Result<Verdict, ReadError> {
     check_until(original, pruned, certificate, &|| false)
 }
 
-/// As [`check`], and `stop` is asked now and then: when it says true, the check ends with [`Verdict::Incomplete`].
+/// As [`check`], but calls `stop` now and then; if it returns true, the check ends with
+/// [`Verdict::Incomplete`].
 pub fn check_until(
     original: &ModelFile,
     pruned: &ModelFile,
@@ -26,10 +28,11 @@ pub fn check_until(
     Ok(at_threshold(verdict, None, [original, pruned]))
 }
 
-/// As [`check_until`], for a certificate whose claim may ask for scores of other models: it names them by their digests, and each of them
-/// has to be among `scorers`, which have names for messages, or among the models of the domain that is asked for. A valid
-/// certificate that does not cover that domain is refused, and so is one about other decisions than those at `threshold`, a probability of
-/// class 1, or without one than the libraries' own.
+/// As [`check_until`], for a certificate whose claim may refer to scores of other models. The
+/// certificate names these models by their digests, and each of them has to be among `scorers` (the
+/// strings are their names in messages) or among the models of the domain `asked`. A valid
+/// certificate is refused if it does not cover that domain, or if it is about other decisions than
+/// those at `threshold`, a probability of class 1 (`None` means the libraries' own decisions).
 pub fn check_scored(
     original: &ModelFile,
     pruned: &ModelFile,

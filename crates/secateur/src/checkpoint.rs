@@ -1,4 +1,5 @@
-//! Checkpoints of `verify` and `prune` in a file: written under another name first, so that nobody ever sees half of one, and removed when the answer is known.
+//! Checkpoints of `verify` and `prune` in a file. Each is first written under another name, so that
+//! nobody ever sees half of one; the file is removed when the answer is known.
 
 use std::fs;
 use std::io;
@@ -16,12 +17,12 @@ use crate::error::Error;
 pub(crate) struct Checkpoint {
     path: PathBuf,
     keeper: Arc<Keeper>,
-    /// The search goes on from one.
+    /// Does the search continue from an earlier checkpoint?
     resumed: bool,
 }
 
 impl Checkpoint {
-    /// Checkpoints go to this file; the search goes on from what it holds.
+    /// Keeps checkpoints in this file; if it already holds one, the search continues from it.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let old = old_bytes(path)?;
         let resumed = old.is_some();
@@ -29,7 +30,7 @@ impl Checkpoint {
         Ok(Self { path: path.to_owned(), keeper, resumed })
     }
 
-    /// The crew of a search, which keeps these checkpoints.
+    /// The crew of a search, set up to keep these checkpoints.
     pub(crate) fn crew(&self, crew: Option<Crew>) -> Crew {
         match crew {
             Some(mut crew) => {
@@ -40,7 +41,8 @@ impl Checkpoint {
         }
     }
 
-    /// What a failure of a search means that may have gone on from a checkpoint.
+    /// Turns a failed search into the caller's error, which is about the checkpoint if the search
+    /// may have continued from one.
     pub(crate) fn failed(&self, error: Error) -> Error {
         let path = || self.path.clone();
         match error {
@@ -56,7 +58,7 @@ impl Checkpoint {
         }
     }
 
-    /// An error where a search ended because its checkpoint is not one of this search.
+    /// Returns an error if the search ended because its checkpoint belongs to another search.
     pub(crate) fn stopped(&self, reason: StopReason) -> Result<(), Error> {
         match reason {
             StopReason::Checkpoint => {
@@ -66,20 +68,21 @@ impl Checkpoint {
         }
     }
 
-    /// The answer is known.
+    /// Removes the file, since the answer is known.
     pub(crate) fn done(&self) {
         remove(&self.path);
     }
 }
 
-/// What a call of `prune` learns, in a file.
+/// A file with the answers that a call of `prune` has found so far.
 pub(crate) struct PruneCheckpoint {
     path: PathBuf,
     pub(crate) journal: Arc<Journal>,
 }
 
 impl PruneCheckpoint {
-    /// Keeps what the run learns that this digest stands for in this file; it goes on from what the file holds.
+    /// Keeps in this file what the run with the digest `run` learns; the run continues from what
+    /// the file already holds.
     pub(crate) fn open(path: &Path, run: [u8; 32]) -> Result<Self, Error> {
         let old = old_bytes(path)?;
         let journal = Journal::open(Box::new(InFile(path.to_owned())), run, old.as_deref());
@@ -87,7 +90,7 @@ impl PruneCheckpoint {
         Ok(Self { path: path.to_owned(), journal: Arc::new(journal) })
     }
 
-    /// Makes the certificate of a model, whose search keeps its checkpoints in this file too.
+    /// Makes the certificate of a model; the proof search keeps its checkpoints in this file too.
     pub(crate) fn certify(
         &self,
         model: &Ensemble,
@@ -105,7 +108,7 @@ impl PruneCheckpoint {
         let certified = certify(Some(keeping));
         match &certified {
             Err(CertifyError::Write(error)) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-                // It takes the time that it takes, from its start.
+                // This search cannot keep checkpoints: it runs without them, from the beginning.
                 Some(CheckpointError::Impossible) => Ok(certify(crew)),
                 Some(&error) => Err(Error::Checkpoint { path: self.path.clone(), error }),
                 None => Ok(certified),
@@ -119,12 +122,13 @@ impl PruneCheckpoint {
         }
     }
 
-    /// What is said where a proof that begins in this file, or a model that it calls proved, is none.
+    /// The error for a proof that begins in this file, or a model that the file calls proved, if
+    /// the proof is not valid.
     pub(crate) fn refused(&self) -> Error {
         Error::CheckpointProof { path: self.path.clone() }
     }
 
-    /// The call has ended; with nothing left to do the file goes.
+    /// Ends the call: removes the file if nothing is left to do, otherwise writes what is pending.
     pub(crate) fn close(&self, done: bool) {
         if done {
             remove(&self.path);
@@ -134,7 +138,8 @@ impl PruneCheckpoint {
     }
 }
 
-/// What a file holds, if there is one. That none can be written there is told before the work begins.
+/// The contents of a file, if it exists. A place that cannot be written is reported before the work
+/// begins.
 fn old_bytes(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     let failed = |error: io::Error| Error::CheckpointFile { path: path.to_owned(), error };
     match fs::read(path) {
@@ -148,7 +153,8 @@ fn old_bytes(path: &Path) -> Result<Option<Vec<u8>>, Error> {
 }
 
 fn remove(path: &Path) {
-    // There may be none, and one that stays is refused or right.
+    // There may be no file; one that cannot be removed is either refused by the next run or
+    // correct.
     let _ = fs::remove_file(path);
 }
 
@@ -158,7 +164,7 @@ struct InFile(PathBuf);
 
 impl Keep for InFile {
     fn keep(&self, checkpoint: &[u8]) {
-        // The one before stays where this one cannot be written.
+        // If this one cannot be written, the previous one stays.
         let _ = write(&self.0, checkpoint);
     }
 }

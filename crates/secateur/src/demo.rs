@@ -1,4 +1,5 @@
-//! A small model and a table to try things on: which loans will be repaid? Drawn and trained by `demo/make.py`.
+//! A small model and a table for trying things: which loans will be repaid? Drawn and trained by
+//! `demo/make.py`.
 
 /// A LightGBM model of 60 trees, as its library saved it.
 pub const MODEL: &[u8] = include_bytes!("../demo/loans.txt");

@@ -1,4 +1,4 @@
-//! What is said of the inputs that a claim is about, and rows of data that are outside of them.
+//! Words and JSON for the inputs that a claim covers, and the rows of data outside of them.
 
 use secateur_certificate::Digest;
 use secateur_formats::{DomainFile, DomainFileError, ModelFile};
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::text::{counted, printable};
 
-/// Rows outside a domain whose numbers are told.
+/// How many rows outside a domain are listed by number.
 const TOLD: usize = 5;
 
-/// The inputs of a claim about one model, or about one and another that was made of it.
+/// The inputs of a claim about one model, or about a model and another that was made from it.
 pub(crate) fn accepted(model: &Ensemble, domain: &Domain) -> Accepted {
     let narrowed = model.within(domain).ok();
     let model = narrowed.as_deref().unwrap_or(model);
@@ -22,12 +22,12 @@ pub(crate) fn inputs_in_short(accepted: &Accepted, domain: &Domain) -> Option<&'
     (accepted.scope(domain) != "all").then(|| accepted.in_short(domain))
 }
 
-/// How a sentence about a claim begins where it leaves inputs out.
+/// The beginning of a sentence about a claim that leaves some inputs out.
 pub(crate) fn begin(accepted: &Accepted, domain: &Domain) -> String {
     inputs_in_short(accepted, domain).map_or_else(String::new, |inputs| format!("for {inputs}, "))
 }
 
-/// Which inputs the claim is about: what the libraries take, and what of that the domain leaves.
+/// The inputs that the claim covers: those that the libraries accept, restricted to the domain.
 pub(crate) fn inputs_words(accepted: &Accepted, domain: &Domain, original: &Ensemble) -> String {
     accepted.words(domain, &|column: FeatureId| printable(&original.features().name(column)).into_owned())
 }
@@ -37,8 +37,8 @@ pub(crate) fn parts(domain: &Domain, original: &Ensemble) -> Vec<String> {
     domain.words(&|column: FeatureId| printable(&original.features().name(column)).into_owned())
 }
 
-/// A domain for scripts: `null`, or what it says and the decimal logarithm of the number of cells that it leaves of
-/// these models.
+/// A domain for scripts: `null`, or its contents and the decimal logarithm of the number of cells
+/// of these models that lie in it.
 pub(crate) fn json(domain: &Domain, models: &[&Ensemble]) -> Value {
     if domain.is_everything() {
         return Value::Null;
@@ -48,12 +48,13 @@ pub(crate) fn json(domain: &Domain, models: &[&Ensemble]) -> Value {
     object
 }
 
-/// The domain that a file describes, over the columns of a model. Models whose scores it asks for are read.
+/// The domain that a file describes, over the columns of a model. Reads the models whose scores the
+/// file refers to.
 pub fn resolve_domain(file: &DomainFile, model: &ModelFile) -> Result<Domain, DomainFileError> {
     resolve_domain_with(file, model, &[])
 }
 
-/// As [`resolve_domain`], where a `where` may name one of these models by its position (`given`).
+/// As [`resolve_domain`], but a `where` may refer to one of the models in `given` by its position.
 pub fn resolve_domain_with(
     file: &DomainFile,
     model: &ModelFile,
@@ -62,17 +63,19 @@ pub fn resolve_domain_with(
     file.resolve_with(model.ensemble(), &|scorer| Digest::of(scorer).0, given)
 }
 
-/// Rows that a library accepts and that are outside of the domain.
+/// Rows that the library accepts but that lie outside the domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutsideRows {
     /// How many.
     pub count: usize,
-    /// The positions of the first of them, from 0, and by what each is outside.
+    /// The positions of the first of them, from 0, each with the column or score that puts it
+    /// outside.
     pub first: Vec<(usize, Outside)>,
 }
 
 impl OutsideRows {
-    /// Looks for them; `None` where all rows that the library accepts are in the domain of the model.
+    /// Searches the rows for them; `None` if all rows that the library accepts are in the model's
+    /// domain.
     pub(crate) fn find(model: &Ensemble, rows: &[f64]) -> Option<Self> {
         let (domain, library) = (model.inputs(), model.for_every_input());
         if domain.is_everything() {

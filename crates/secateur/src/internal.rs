@@ -1,4 +1,5 @@
-//! What the interfaces and tests of this workspace need beside the front door. Nothing here is promised to stay.
+//! Items that the interfaces and tests of this workspace need besides the public API. They may
+//! change at any time.
 
 pub use crate::describe::transform_words;
 pub use secateur_certificate::FileDigest;

@@ -1,9 +1,10 @@
-//! Exact, proved pruning of tree ensembles: a trained XGBoost, LightGBM, scikit-learn or ONNX classifier becomes
-//! smaller, and decides as before on every input.
+//! Exact, proved pruning of tree ensembles: makes a trained XGBoost, LightGBM, CatBoost,
+//! scikit-learn or ONNX classifier smaller, so that it decides as before on every input.
 //!
-//! [`prune`] does it all in one call within one [`Budget`]: it searches for a smaller model, writes it in the format
-//! of the original, reads it back, proves that what it read decides as the original does, writes that proof down as
-//! a certificate, and has an independent checker go over it. [`Pruning::checked`] says whether the checker accepted.
+//! [`prune`] does everything in one call within one [`Budget`]. It searches for a smaller model,
+//! writes it in the format of the original, reads it back, proves that the model it read decides as
+//! the original does, writes that proof to a certificate, and has an independent checker verify the
+//! certificate. [`Pruning::checked`] says whether the checker accepted it.
 //!
 //! ```
 //! use secateur::{Budget, ModelFile, PruneOptions, Verdict, Watch, check, prune};
@@ -28,7 +29,7 @@
 //! let certificate = pruning.certificate.expect("the checker accepted it");
 //! std::fs::write(path("smaller.cert"), &certificate.bytes)?;
 //!
-//! // Whoever gets the three files need not trust the search.
+//! // Somebody who receives the three files need not trust the search.
 //! let smaller = ModelFile::read(&path("smaller.txt"))?;
 //! let verdict = check(&original, &smaller, std::fs::File::open(path("smaller.cert"))?)?;
 //! assert!(matches!(verdict, Verdict::Valid(_)));
@@ -36,25 +37,30 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The other roads
+//! # The other calls
 //! - [`verify`]: do two models, of any supported formats, decide alike on every input?
 //! - [`verify_scores`]: how far can the scores of two models be apart, on every input?
 //! - [`check`]: does a certificate prove that two models decide alike?
-//! - [`predict`], [`values`] and [`raw_scores`]: the very bits of the model's own library.
-//! - [`pack`]: the same model, bit for bit, in a fraction of its bytes, for `secateur-runtime` to run fast.
-//! - [`describe`]: what a model is.
-//! - [`propose`]: the inputs that data suggests can occur, as a [`DomainFile`] for [`prune`] and [`verify`].
-//! - [`unproved::prune_to_size`]: the paper's baselines, which change decisions; [`unproved::prune_without_proof`]: its pruner
-//!   without its oracle, or with one that looks at few boxes.
+//! - [`predict`], [`values`] and [`raw_scores`]: predictions with exactly the bits of the model's
+//!   own library.
+//! - [`pack`]: the same model, bit for bit, in a fraction of its bytes, for `secateur-runtime` to
+//!   run fast.
+//! - [`describe`]: the facts about a model: its trees, features, classes, accepted inputs and
+//!   decision rule.
+//! - [`propose`]: the inputs that the rows of a data set suggest can occur, as a [`DomainFile`] for
+//!   [`prune`] and [`verify`].
+//! - [`unproved::prune_to_size`]: the paper's baselines, which change decisions;
+//!   [`unproved::prune_without_proof`]: the paper's pruner without its oracle, or with an oracle
+//!   that visits only a few boxes.
 //!
-//! # What is said of a result
-//! The command line and the Python package call these functions and print what [`PruneReport`] and [`VerifyReport`]
-//! say, as words, JSON or an HTML page, so that every interface says the same.
+//! # What is reported about a result
+//! The command line and the Python package call these functions and print the words, JSON or HTML
+//! page of [`PruneReport`] and [`VerifyReport`], so that every interface reports the same.
 //!
 //! # Other crates
-//! This crate assembles; the parts are `secateur-model` (what an ensemble computes), `secateur-formats` (files),
-//! `secateur-certificate` and `secateur-checker` (what a proof is), `secateur-oracle` and `secateur-prune` (the
-//! search). What callers need of them is re-exported here.
+//! This crate assembles the parts, which are `secateur-model` (what an ensemble computes),
+//! `secateur-formats` (files), `secateur-certificate` and `secateur-checker` (what a proof is),
+//! `secateur-oracle` and `secateur-prune` (the search). It re-exports what callers need of them.
 
 mod budget;
 mod check;

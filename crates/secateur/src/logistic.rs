@@ -3,14 +3,17 @@
 use secateur_formats::{ModelFile, logistic_probability};
 use secateur_model::{Cut, Decision};
 
-/// The probabilities that a logistic model gives within `band` of its threshold; `None` for other models.
+/// The probabilities that a logistic model gives within `band` of its threshold; `None` for other
+/// models.
 pub fn probabilities(file: &ModelFile, band: f64) -> Option<[f64; 2]> {
     let Decision::Threshold { threshold, .. } = *file.ensemble().decision() else { return None };
     Some(interval(file.logistic_scale()?, threshold, band))
 }
 
-/// The probabilities that a model gives within `band` of a cut, and of its gap: outside of them the library's
-/// probability is farther than the band from the cut, however it rounds. `None` for models that are not logistic.
+/// The probabilities that a model gives to scores whose distance from a cut is at most `band` plus
+/// the cut's gap, rounded outward. If the library's probability lies outside of them, the score is
+/// farther than `band` from the cut, however the library rounds. `None` for models that are not
+/// logistic.
 pub(crate) fn around(file: &ModelFile, cut: Cut, band: f64) -> Option<[f64; 2]> {
     let slack = 8.0 * f64::EPSILON;
     let margin = band + cut.gap;
@@ -22,14 +25,14 @@ pub(crate) fn around(file: &ModelFile, cut: Cut, band: f64) -> Option<[f64; 2]> 
 /// The probabilities that scores within `margin` of `threshold` can have, rounded outward.
 pub(crate) fn interval(scale: f64, threshold: f64, margin: f64) -> [f64; 2] {
     let probability = |score: f64| 1.0 / (1.0 + (-scale * score).exp());
-    // Each step errs by a unit in the last place or two; a few units more cost nothing.
+    // Each step errs by one or two units in the last place; allowing a few more costs nothing.
     let slack = 8.0 * f64::EPSILON;
     let low = probability(threshold - margin) - slack;
     let high = probability(threshold + margin) + slack;
     [low.max(0.0), high.min(1.0)]
 }
 
-/// Both ends with as many digits as it takes to tell them apart.
+/// Both ends, with enough digits to tell them apart.
 pub(crate) fn words([low, high]: [f64; 2]) -> String {
     let digits = (-(high - low).log10()).clamp(1.0, 16.0).ceil() as usize + 1;
     let unit = 10f64.powi(digits as i32);

@@ -1,5 +1,5 @@
-//! The road of `pack`: the same model, bit for bit, in a fraction of its bytes, checked and tested before it is
-//! handed out.
+//! The pipeline of `pack`: the same model, bit for bit, in a fraction of its bytes, checked and
+//! tested before it is handed out.
 
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
 use secateur_checker::{Packed, PackingReason, PackingVerdict, Scorer};
@@ -17,7 +17,7 @@ use crate::Pruning;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PackingError {
-    /// The format has no place for something of the model.
+    /// The packed format has no place for some part of the model.
     #[error(transparent)]
     Pack(#[from] PackError),
     /// The model cannot be written as source.
@@ -31,10 +31,10 @@ pub enum PackingError {
         "the pruned model has no certificate, so that the two steps cannot be proved together; give it more time"
     )]
     NotCertified,
-    /// Whoever watches asked for an end.
+    /// The `watch` callback asked to stop.
     #[error("packing was stopped before the packed model was tested; nothing was written")]
     Stopped,
-    /// What follows is a fault of ours, found before anything was handed out.
+    /// A bug of secateur, found before anything was handed out.
     #[error(
         "secateur itself failed: {0}. Nothing was written. This is a bug: please report it with the model"
     )]
@@ -69,7 +69,8 @@ pub struct Packing {
     pub bytes: Vec<u8>,
     /// The certificate, which the independent checker has accepted.
     pub certificate: Vec<u8>,
-    /// Rows of the cover: every path of this machine gave the exact predictor's bits on all of them.
+    /// Rows of the cover. On all of them every path of this machine gave the exact predictor's
+    /// bits.
     pub cover_rows: usize,
     /// These paths.
     pub paths: Vec<Path>,
@@ -77,9 +78,10 @@ pub struct Packing {
 
 /// Packs a model: the same raw scores in every bit.
 ///
-/// What is handed out was read back by two readers. The one of `secateur-formats` gave the checker a model that is equal
-/// to the original node by node; the one of `secateur-runtime` ran a cover of rows, at least one in every leaf that it finds a
-/// way to, on every instruction set of this machine, with the bits of the exact predictor.
+/// Two readers read the result back before it is handed out. The reader of `secateur-formats` gave
+/// the checker a model that is equal to the original node by node. The reader of `secateur-runtime`
+/// ran a cover of rows on every instruction set of this machine and got the bits of the exact
+/// predictor; the cover has at least one row in every leaf for which a row was found.
 ///
 /// ```
 /// let model = secateur::ModelFile::parse(secateur::demo::MODEL)?;
@@ -93,8 +95,9 @@ pub fn pack(model: &ModelFile) -> Result<Packing, PackingError> {
     pack_watched(model, None, &mut |_| true)
 }
 
-/// As [`pack`], with labels for the classes of a model whose own file has none. `watch` is called now and then with the share of the
-/// tests that is done, from 0 to 1; where it answers no, packing ends with [`PackingError::Stopped`].
+/// As [`pack`], with labels for the classes of a model whose own file has none. `watch` is called
+/// now and then with the share of the tests that is done, from 0 to 1; if it returns false, packing
+/// ends with [`PackingError::Stopped`].
 pub fn pack_watched(
     model: &ModelFile,
     labels: Option<&ClassLabels>,
@@ -103,8 +106,8 @@ pub fn pack_watched(
     packed_as(model, model, labels, None, &[], watch)
 }
 
-/// Packs a model that was pruned, with one certificate for both steps: original to pruned, pruned to packed. `watch` as for
-/// [`pack_watched`].
+/// Packs a pruned model, with one certificate for both steps: original to pruned, pruned to packed.
+/// `watch` works as in [`pack_watched`].
 pub fn pack_pruned(
     original: &ModelFile,
     pruning: &Pruning,
@@ -128,7 +131,8 @@ fn packed_as(
     let ensemble = model.ensemble();
     let mut stamp = Stamp { source: Digest::of(ensemble).0, cover_rows: AIMED, cover_hash: 0 };
     go_on(watch(0.0))?;
-    // The cover follows from the model, and its hash goes into the file: so it is written twice.
+    // The cover is computed from the packed model, and the hash of its scores goes into the file,
+    // so the file is written twice.
     let draft = secateur_runtime::Model::load(&packed::File::pack(model, labels, &stamp)?)?;
     let cover = draft.cover_rows_watched(&mut |share| watch(COVER_SHARE * share));
     let cover = cover.ok_or(PackingError::Stopped)?;
@@ -166,18 +170,20 @@ fn packed_as(
     Ok(Packing { bytes, certificate, cover_rows: test.rows, paths })
 }
 
-/// How much of the time the search for the cover takes, roughly, and then the exact predictor; the rest is the paths.
+/// Rough shares of the time: searching the cover takes the first, the exact predictor the second,
+/// testing the paths the rest.
 const COVER_SHARE: f64 = 0.2;
 const EXACT_SHARE: f64 = 0.3;
 
-/// Nodes of trees that the rows between two looks at who watches visit, about: a fraction of a second.
+/// About how many tree nodes the rows between two calls of `watch` visit: a fraction of a second.
 const WATCHED: usize = 1 << 22;
 
 fn go_on(wanted: bool) -> Result<(), PackingError> {
     if wanted { Ok(()) } else { Err(PackingError::Stopped) }
 }
 
-/// The exact predictor's scores of the cover. `watch` is called with the share that is done, from 0 to 1.
+/// The exact predictor's scores of the cover. `watch` is called with the share that is done, from 0
+/// to 1.
 pub(crate) fn exact_scores(
     ensemble: &Ensemble,
     cover: &[f64],
@@ -186,7 +192,7 @@ pub(crate) fn exact_scores(
     let predictor = Predictor::new(ensemble);
     let mut scores = Vec::new();
     let width = ensemble.features().len().max(1);
-    // No row visits more nodes than there are.
+    // No row visits more nodes than the model has.
     let nodes: usize = ensemble.trees().iter().map(|tree| tree.node_count()).sum();
     let step = (WATCHED / nodes.max(1)).clamp(16, 1 << 13) * width;
     for (index, rows) in cover.chunks(step).enumerate() {
@@ -199,7 +205,8 @@ pub(crate) fn exact_scores(
 }
 
 impl Packing {
-    /// What `secateur pack --json` prints; `before` is the size of the model's file, `certificate` where it is written.
+    /// The JSON object that `secateur pack --json` prints. `before` is the size of the model's
+    /// file; `certificate` is the path that the certificate is written to, if any.
     pub fn json(&self, before: Option<u64>, certificate: Option<&str>) -> Value {
         json!({
             "outcome": "same_bits",
@@ -243,13 +250,14 @@ impl PackingCheck {
         secateur_checker::command::packing_json(&self.0, original.ensemble())
     }
 
-    /// The same answer, but no where a pruning before the packing is not shown to cover these inputs.
+    /// The same answer, turned into a refusal if the packed model was pruned first and that pruning
+    /// is not shown to cover the inputs `asked`.
     #[must_use]
     pub fn covering(self, asked: &Domain, original: &ModelFile) -> Self {
         Self(secateur_checker::command::packing_covering(self.0, asked, original.ensemble()))
     }
 
-    /// Why not.
+    /// The reason why the check did not accept; `None` if it did.
     pub fn reason(&self) -> Option<&PackingReason> {
         match &self.0 {
             PackingVerdict::Valid(_) => None,
@@ -258,7 +266,8 @@ impl PackingCheck {
     }
 }
 
-/// Checks the certificate of a packing as `secateur-check` does. An error says that this is none at all.
+/// Checks the certificate of a packing as `secateur-check` does. An error means that the bytes are
+/// not such a certificate at all.
 pub fn check_packing(
     original: &ModelFile,
     packed: &ModelFile,
@@ -268,7 +277,8 @@ pub fn check_packing(
         .map(PackingCheck)
 }
 
-/// As [`check_packing`], and where the model was pruned first, a claim about this domain is asked for.
+/// As [`check_packing`]; if the model was pruned first, the pruning's claim has to cover this
+/// domain.
 pub fn check_packing_covering(
     original: &ModelFile,
     packed: &ModelFile,
@@ -281,7 +291,7 @@ pub fn check_packing_covering(
     Ok(PackingCheck(check?).covering(asked, original))
 }
 
-/// What is said of bytes that are no certificate of a packing.
+/// The JSON object for bytes that are not a certificate of a packing.
 pub fn malformed_packing(error: &PackingReadError) -> Value {
     json!({"verdict": "malformed", "reason": error.code(), "message": error.to_string()})
 }

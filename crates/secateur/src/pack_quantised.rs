@@ -1,8 +1,11 @@
-//! The road of `pack --leaves`: source with quantised leaves, how far its scores can be from the library's, proved and checked, and, where
-//! it is wanted, a proof that no decision changes.
+//! The pipeline of `pack --leaves`: source with quantised leaves, a proved and checked bound on how
+//! far its scores can be from the library's and, on request, a proof that no decision changes.
 //!
-//! The checker reads back what was written as a model of its own ([`secateur_checker::source::quantised`]). So everything that is known of two models can be asked of
-//! it and the original: how far their scores can be apart, and whether they decide alike. What is claimed in the end the checker finds proved in the certificate.
+//! The checker reads the written source back as a model of its own
+//! ([`secateur_checker::source::quantised`]). Every question that can be asked about two models can
+//! therefore be asked about this model and the original: how far their scores can be apart, and
+//! whether they decide alike. Everything that is finally claimed is proved in the certificate, and
+//! the checker has accepted it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,27 +32,28 @@ use crate::text::{entry, number, plain, printable};
 use crate::verify::{VerifyOptions, VerifyReport, json_number, upper, verify_models};
 use crate::{PackingError, Places, Pruning, SourceOptions, SourcePacking, Verification};
 
-/// The share of the time that is left which the search for a smaller bound may take. Its last proof is two thirds of its work; that is done again for the certificate, and once
-/// more by the check.
+/// The share of the remaining time that the search for a smaller bound may take. Its last proof is
+/// two thirds of its work; this proof is repeated once for the certificate and once more by the
+/// check.
 const MEASURING: f64 = 0.38;
 
-/// How leaves are quantised, and what is to be proved of that.
+/// How leaves are quantised, and what is to be proved about the result.
 #[derive(Clone, Debug)]
 pub struct LeafOptions {
     /// How many bits a leaf has.
     pub bits: LeafBits,
-    /// The inputs that the bound, and a proof about decisions, are for.
+    /// The inputs that the bound, and a proof about decisions, are about.
     pub domain: Domain,
     /// Ask for a proof that no decision changes.
     pub same_decisions: bool,
     /// Threads of the search; `None` for all cores.
     pub threads: Option<usize>,
-    /// Where random choices start.
+    /// The seed of random choices.
     pub seed: u64,
 }
 
 impl LeafOptions {
-    /// Leaves of so many bits, for every input, by all cores.
+    /// Leaves with this number of bits, for every input, computed on all cores.
     pub fn new(bits: LeafBits) -> Self {
         Self { bits, domain: Domain::everything(), same_decisions: false, threads: None, seed: 0 }
     }
@@ -58,32 +62,37 @@ impl LeafOptions {
 /// A model as source with quantised leaves.
 #[derive(Debug)]
 pub struct QuantisedPacking {
-    /// The source, with the certificate of all that is claimed here.
+    /// The source, with a certificate of everything that is claimed here.
     pub source: SourcePacking,
     /// How many bits a leaf has.
     pub bits: LeafBits,
-    /// On every input of the domain the scores of the source are at most this far from the library's, its rounding included; proved, and accepted by the checker.
+    /// A proved bound, accepted by the checker: on every input of the domain the scores of the
+    /// source are at most this far from the library's, including the library's rounding.
     pub within: f64,
-    /// The bound that the leaves of each tree by itself give, which holds on every input.
+    /// The bound that follows from the leaves of each tree on its own; it holds on every input.
     pub by_trees: f64,
-    /// An input whose scores are this far apart; none where the models could not be laid out in time.
+    /// An input whose scores are this far apart; `None` if the models could not be laid out in
+    /// time.
     pub at_least: Option<ScorePoint>,
-    /// The greatest difference is known, to four digits.
+    /// Is the greatest difference known to four digits?
     pub ended: bool,
     /// The inputs of the bound.
     pub domain: Domain,
-    /// Whether decisions change, where that was asked: `Answer::Identical` is part of the certificate.
+    /// Whether decisions change, if that was asked; the certificate proves it if this is
+    /// `Answer::Identical`.
     pub decisions: Option<Verification>,
-    /// A score is a sum of the source times this.
+    /// The factor that turns a sum of the source into a score.
     pub unit: f64,
-    /// The model is the pruned one: what is said here is said of it.
+    /// Is the quantised model a pruned one? Then all statements here are about the pruned model.
     pruned: bool,
 }
 
-/// Writes a model as source whose leaves are small whole numbers, and proves how far that moves its scores.
+/// Writes a model as source whose leaves are small whole numbers, and proves how far this moves its
+/// scores.
 ///
-/// Where a proof about decisions is asked for and an input is found that is decided otherwise, that is told, and the source is handed out all the same: what to
-/// do with it is the caller's choice, and its certificate claims nothing about decisions.
+/// If a proof about decisions is asked for and an input is found that is decided differently, the
+/// result says so, and the source is handed out all the same: the caller decides what to do with
+/// it. Its certificate then claims nothing about decisions.
 ///
 /// ```
 /// use secateur::{Budget, LeafBits, LeafOptions, ModelFile, SourceForm, SourceOptions, pack_quantised};
@@ -161,7 +170,8 @@ pub fn pack_quantised(
     };
     let searched =
         found.as_ref().and_then(|found| found.proof.clone()).filter(|(within, _)| *within < by_trees);
-    // Where the time is too short for the check of the search's proof, what the leaves of each tree say needs none.
+    // If the time is too short to check the search's proof, the bound from the leaves of each tree
+    // is used, which needs no such proof.
     let certified = match searched {
         Some(proof) => accepted(Some(proof))?,
         None => None,
@@ -188,14 +198,15 @@ pub fn pack_quantised(
     })
 }
 
-/// What the search says of scores.
+/// The result of the search about scores.
 struct Found {
     measured: Measured,
     /// The bound and its certificate.
     proof: Option<(f64, Vec<u8>)>,
 }
 
-/// How far scores can be apart, as far as the time reaches; nothing where the models cannot be laid out.
+/// Measures how far scores can be apart, as far as the time allows; `None` if the models cannot be
+/// laid out.
 fn measured(
     ours: &Ensemble,
     theirs: &Ensemble,
@@ -203,7 +214,7 @@ fn measured(
     budget: &Budget,
     progress: &Arc<Progress>,
 ) -> Result<Option<Found>, PackingError> {
-    // Where decisions are asked about too, they have half of the time that is left.
+    // If decisions are asked about too, they get half of the remaining time.
     let parts = if leaves.same_decisions { 2 } else { 1 };
     let now = Instant::now();
     let left = budget.deadline().map(|end| end.saturating_duration_since(now) / parts);
@@ -212,7 +223,7 @@ fn measured(
         |share| SearchBudget { deadline: until(share), cancel: budget.cancel(), ..SearchBudget::unlimited() };
     let comparison = match ScoreComparison::new(ours, theirs, &limited(MEASURING)) {
         Ok(comparison) => comparison,
-        // What the leaves of each tree say holds all the same.
+        // The bound from the leaves of each tree holds without a search.
         Err(CompareError::Stopped(_) | CompareError::ScoreScale) => {
             return Ok(None);
         }
@@ -226,7 +237,7 @@ fn measured(
         ..Options::unlimited()
     };
     let measured = comparison.measure(&settings);
-    // The search knows the answer; its last questions are asked again for the record.
+    // The search knows the answer; its last questions are asked again to write the proof.
     settings.budget = limited(1.0);
     let within = measured.at_most;
     let proof = match comparison.certify(within, &settings, Vec::new()) {
@@ -239,7 +250,7 @@ fn measured(
     Ok(Some(Found { measured, proof }))
 }
 
-/// The bytes of a record that the checker accepts; nothing where the time is too short for that.
+/// The bytes of a record that the checker accepts; `None` if the time is too short for the check.
 fn is_accepted(
     original: &ModelFile,
     source: &[u8],
@@ -253,7 +264,8 @@ fn is_accepted(
         let packed = Packed::Source(source);
         secateur_checker::check_packing(original, packed, scorers, &bytes, stop, threads(wanted))
     };
-    // A claim without a proof by the search is checked at once, and what was proved before stays.
+    // A claim without a search proof is checked without a time limit, because its check is short;
+    // that bound is then always available.
     let verdict = match claims.is_some_and(|claims| claims.scores.is_some()) {
         true => budget.finishing(|stop| check(&|| stop.is_cancelled())),
         false => check(&|| false),
@@ -266,7 +278,7 @@ fn is_accepted(
     }
 }
 
-/// The cover test, where one is asked for.
+/// The cover test, if one was asked for.
 fn tested(
     model: &Ensemble,
     read: &Quantised,
@@ -286,7 +298,8 @@ fn tested(
         }
         false => Vec::new(),
     };
-    // A WebAssembly module gives scores in place of sums, and decides as the model that was read off it does.
+    // A WebAssembly module returns scores instead of sums, and decides like the model that the
+    // checker read from it.
     let (model, expected) = match options.form {
         Form::Wasm => (&read.model, Expected::Scores(&scores)),
         _ => (model, Expected::Sums(&sums)),
@@ -296,8 +309,10 @@ fn tested(
 }
 
 impl QuantisedPacking {
-    /// Where the library's score of a row is farther than this from the threshold, or, of several classes, the largest leads by more, the source decides as
-    /// the library does; `None` for a model without classes, and where rounded probabilities of the library may tie at any lead.
+    /// The source decides a row as the library does if the library's score is farther than this
+    /// from the threshold or, with several classes, if the largest score leads by more than this.
+    /// `None` for a model without classes, and if the library's rounded probabilities may tie at
+    /// any lead.
     pub fn certain_beyond(&self, model: &Ensemble) -> Option<f64> {
         match model.decision() {
             Decision::Scores(_) => None,
@@ -306,17 +321,17 @@ impl QuantisedPacking {
         }
     }
 
-    /// Was it shown that a decision changes?
+    /// Was an input found whose decision changes?
     pub fn is_different(&self) -> bool {
         self.decisions.as_ref().is_some_and(|answer| matches!(answer.verdict, Verdict::Different(_)))
     }
 
-    /// Is it proved that no decision changes, with a certificate that the checker accepted?
+    /// Is there a proof, accepted by the checker, that no decision changes?
     pub fn is_same(&self) -> bool {
         self.decisions.as_ref().is_some_and(Verification::checked)
     }
 
-    /// One word for scripts.
+    /// The outcome in one word, for scripts.
     pub fn outcome(&self) -> &'static str {
         match &self.decisions {
             _ if self.is_different() => "different",
@@ -332,7 +347,9 @@ impl QuantisedPacking {
         Some(VerifyReport { first: model, second: model, answer, places: Places::default() })
     }
 
-    /// What `secateur pack --leaves --json` prints. `model` is the one that was quantised, `before` the size of its file, `certificate` where that is written.
+    /// The JSON object that `secateur pack --leaves --json` prints. `model` is the one that was
+    /// quantised, `before` the size of its file, `certificate` the path that the certificate is
+    /// written to, if any.
     pub fn json(&self, model: &ModelFile, before: Option<u64>, certificate: Option<&str>) -> Value {
         let ensemble = model.ensemble();
         let features = ensemble.features();
@@ -369,7 +386,7 @@ impl QuantisedPacking {
         object
     }
 
-    /// The same in words; `verbose` with every column of an input.
+    /// The same in words; with `verbose`, every column of an input.
     pub fn words(&self, model: &ModelFile, before: Option<u64>, verbose: bool) -> String {
         let ensemble = model.ensemble();
         let (size, _) = self.source.size_words(before);

@@ -1,4 +1,5 @@
-//! The road of `pack` to source: the same model, bit for bit, as C, Rust or WebAssembly, read back and checked before it is handed out.
+//! The pipeline of `pack` to source: the same model, bit for bit, as C, Rust or WebAssembly, read
+//! back and checked before it is handed out.
 
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
 use secateur_checker::{Packed, PackingVerdict, Scorer};
@@ -17,26 +18,30 @@ use crate::{PackingError, Pruning};
 /// How a model is written as source.
 #[derive(Clone, Copy, Debug)]
 pub struct SourceOptions<'a> {
-    /// Which kind of file.
+    /// The kind of file.
     pub form: Form,
-    /// What the functions' names start with.
+    /// The prefix of the functions' names.
     pub name: &'a str,
-    /// Labels of the classes, for the comment at the head, where the model's file has none.
+    /// Labels of the classes for the comment at the head, if the model's file has none.
     pub labels: Option<&'a ClassLabels>,
-    /// The name of the file that it goes to, without folders: what is written beside it, and its test, refer to it.
+    /// The name of the file that the source is written to, without folders. Its test and the files
+    /// written beside it refer to this name.
     pub file: &'a str,
-    /// Compare values with thresholds as whole numbers, for targets that compute floats in software; not for WebAssembly.
+    /// Compare values with thresholds as whole numbers, for targets that compute floats in
+    /// software. Not available for WebAssembly.
     pub keys: bool,
     /// How inner nodes are laid out; WebAssembly has one layout.
     pub layout: NodeLayout,
-    /// A function for the probabilities of classes too. The wrapper of WebAssembly has one wherever the model has probabilities.
+    /// Also write a function for the probabilities of classes. The wrapper of WebAssembly always
+    /// has one if the model has probabilities.
     pub probabilities: bool,
-    /// Make a cover test too.
+    /// Also write a cover test.
     pub test: bool,
 }
 
 impl<'a> SourceOptions<'a> {
-    /// Source in this form for a file of this name, whose functions' names start with `name`: without keys, probabilities and test.
+    /// Options for source in this form, in a file of this name, whose functions' names start with
+    /// `name`: without keys, probabilities and test.
     pub fn new(form: Form, file: &'a str, name: &'a str) -> Self {
         let layout = NodeLayout::default();
         Self { form, name, labels: None, file, keys: false, layout, probabilities: false, test: false }
@@ -48,20 +53,21 @@ impl<'a> SourceOptions<'a> {
     }
 }
 
-/// A file that goes beside source, with the same name but for its ending.
+/// A file that is written beside the source, with the same name except for its ending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beside {
-    /// Its ending, without a point.
+    /// Its ending, without the dot.
     pub ending: &'static str,
     /// What it is, in words.
     pub what: &'static str,
-    /// How every such file of ours starts, by which it is told from one of the user's.
+    /// The beginning that all such files of ours share, which tells them from a user's own file.
     pub start: &'static str,
     /// Its text.
     pub text: String,
 }
 
-/// What goes beside source of this form: endings, what each is, and how each starts.
+/// The files that are written beside source of this form: the ending, description and beginning of
+/// each.
 pub fn beside(form: Form) -> &'static [(&'static str, &'static str, &'static str)] {
     match form {
         Form::C => &[("h", "the declarations", DECLARATIONS_START)],
@@ -75,11 +81,12 @@ pub fn beside(form: Form) -> &'static [(&'static str, &'static str, &'static str
 pub struct SourcePacking {
     /// The source, or the WebAssembly module.
     pub bytes: Vec<u8>,
-    /// What goes beside it: the header of C; of a WebAssembly module a wrapper for JavaScript, and a page.
+    /// The files written beside it: for C the header; for WebAssembly a JavaScript wrapper and a
+    /// page.
     pub beside: Vec<Beside>,
     /// The certificate, which the independent checker has accepted.
     pub certificate: Vec<u8>,
-    /// The cover test, where one was asked for.
+    /// The cover test, if one was asked for.
     pub test: Option<String>,
     /// Rows of the cover test.
     pub test_rows: usize,
@@ -87,10 +94,12 @@ pub struct SourcePacking {
     pub table_bytes: usize,
 }
 
-/// Writes a model as source: the same raw scores in every bit, wherever compiler and processor follow the language and IEEE 754.
+/// Writes a model as source: the same raw scores in every bit, wherever compiler and processor
+/// follow the language and IEEE 754.
 ///
-/// What is handed out was read back by the checker's own reader, which has compared its code with the known text and its tables with the
-/// model, node by node. `watch` is called now and then with the share of the work that is done; where it answers no, this ends with
+/// The checker's own reader has read the result back before it is handed out: it compared the code
+/// with the known text and the tables with the model, node by node. `watch` is called now and then
+/// with the share of the work that is done; if it returns false, the call ends with
 /// [`PackingError::Stopped`].
 ///
 /// ```
@@ -125,7 +134,8 @@ pub fn pack_source_pruned(
     written(original, &pruning.pruned.file, options, Some(step), &scorers, watch)
 }
 
-/// Checks the certificate of a model as source, as `secateur-check` does. An error says that this is none at all.
+/// Checks the certificate of a model as source, as `secateur-check` does. An error means that the
+/// bytes are not such a certificate at all.
 pub fn check_source(
     original: &ModelFile,
     source: &[u8],
@@ -181,7 +191,7 @@ fn written(
     Ok(SourcePacking { bytes, beside, certificate, test, test_rows, table_bytes })
 }
 
-/// What goes beside the source.
+/// Makes the files that are written beside the source.
 pub(crate) fn written_beside(
     model: &ModelFile,
     options: &SourceOptions<'_>,
@@ -200,7 +210,7 @@ pub(crate) fn written_beside(
     beside(options.form).iter().map(one).collect()
 }
 
-/// What a packed file has no place for is refused here too, with the same words.
+/// Refuses models that a packed file cannot hold, with the same errors as packing.
 pub(crate) fn refused_by_packing(model: &ModelFile, options: &SourceOptions<'_>) -> Result<(), PackingError> {
     let stamp = Stamp { source: Digest::of(model.ensemble()).0, cover_rows: 0, cover_hash: 0 };
     packed::File::pack(model, options.labels, &stamp)?;
@@ -216,7 +226,8 @@ pub(crate) fn made_test(
     Ok(match options.form {
         Form::Rust => rust_cover_test(model, options.file, cover),
         Form::Wasm => wasm_cover_test(model, options.file, cover),
-        // What declares the functions: the header beside the source, or the header that is the model.
+        // The header that declares the functions: the one beside the source, or the header that is
+        // the model.
         _ => {
             let header = std::path::Path::new(options.file).with_extension("h");
             cover_test(model, options.name, &header.to_string_lossy(), cover)?
@@ -228,7 +239,7 @@ pub(crate) fn style_notes(model: &ModelFile, options: &SourceOptions<'_>) -> Vec
     notes(model, options.form, options.labels)
 }
 
-/// What people read at the head of the file.
+/// The notes in the comment at the head of the file.
 fn notes(model: &ModelFile, form: Form, labels: Option<&ClassLabels>) -> Vec<String> {
     let ensemble = model.ensemble();
     let leaves: usize = ensemble.trees().iter().map(|tree| tree.leaf_count()).sum();
@@ -261,7 +272,8 @@ fn notes(model: &ModelFile, form: Form, labels: Option<&ClassLabels>) -> Vec<Str
     notes
 }
 
-/// Bytes of the tables in the source, from the types and counts in their first lines; a WebAssembly module as a whole.
+/// Bytes of the tables in the source, from the type and length in each table's first line; for
+/// WebAssembly the size of the whole module.
 pub(crate) fn table_bytes(form: Form, source: &[u8]) -> usize {
     if form == Form::Wasm {
         return source.len();
@@ -287,7 +299,8 @@ pub(crate) fn table_bytes(form: Form, source: &[u8]) -> usize {
 }
 
 impl SourcePacking {
-    /// What `secateur pack --json` prints; `before` is the size of the model's file, `certificate` where it is written.
+    /// The JSON object that `secateur pack --json` prints. `before` is the size of the model's
+    /// file; `certificate` is the path that the certificate is written to, if any.
     pub fn json(&self, before: Option<u64>, certificate: Option<&str>) -> Value {
         json!({
             "outcome": "same_bits",
@@ -299,7 +312,7 @@ impl SourcePacking {
         })
     }
 
-    /// How large it is, in words, and the bytes of its tables.
+    /// The size in words, and the bytes of the tables.
     pub(crate) fn size_words(&self, before: Option<u64>) -> (String, usize) {
         let tables = self.table_bytes;
         let (of_tables, code) = match self.bytes.len() == tables {

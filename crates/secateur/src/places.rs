@@ -1,6 +1,6 @@
-//! Where the files of a result are, for who tells of it.
+//! The paths of a result's files, for reports.
 
-/// Where the files of a result are, as they are to be shown; `None` for what is in memory only.
+/// The paths of a result's files, as reports show them; `None` for what is only in memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Places<'a> {
     /// The file of the original, or of the first model.
@@ -9,7 +9,7 @@ pub struct Places<'a> {
     pub original_bytes: Option<u64>,
     /// The file of the pruned model, or of the second.
     pub pruned: Option<&'a str>,
-    /// Its size in bytes, where the result does not know it.
+    /// Its size in bytes, if the result does not know it.
     pub pruned_bytes: Option<u64>,
     /// The file of the certificate.
     pub certificate: Option<&'a str>,

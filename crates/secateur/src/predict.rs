@@ -1,15 +1,16 @@
-//! The road of `predict`: the bits of the model's own library.
+//! The pipeline of `predict`: predictions with exactly the bits of the model's own library.
 //!
-//! Few rows are predicted by the exact predictor, which needs no preparation. For many the model is packed in memory, and the kernels of
-//! `secateur-runtime` run it: the same bits, several times as fast. Whatever cannot be packed stays with the exact predictor.
+//! The exact predictor handles few rows, since it needs no preparation. For many rows the model is
+//! packed in memory and run by the kernels of `secateur-runtime`, with the same bits and several
+//! times as fast. A model that cannot be packed stays with the exact predictor.
 
 use secateur_formats::packed::{File, Link, Stamp};
 use secateur_formats::{Framework, ModelFile};
 use secateur_model::{ClassId, Ensemble, PredictError, Predictor};
 use secateur_runtime::{Model, Path, Rows};
 
-/// The class of each row, as the model's own library decides. `rows` holds one row of the model's features after the
-/// other.
+/// The class of each row, as the model's own library decides. `rows` holds the rows one after the
+/// other, each with all features of the model.
 ///
 /// ```
 /// let model = secateur::ModelFile::parse(secateur::demo::MODEL)?;
@@ -22,28 +23,29 @@ pub fn predict(model: &ModelFile, rows: &[f64]) -> Result<Vec<ClassId>, PredictE
     Scorer::new(model.ensemble()).classes(rows)
 }
 
-/// What a regressor's or ranker's own `predict` gives for each row, one number for each output, row after row. `None`
-/// for a classifier, and where the last bits of the prediction are not fixed by the file and the input (it ends in
-/// `exp`, for example): only [`raw_scores`] are told then.
+/// The numbers that a regressor's or ranker's own `predict` returns, one for each output, row after
+/// row. `None` for a classifier, and if the file and the input do not fix the last bits of the
+/// prediction (for example because it ends in `exp`): then only [`raw_scores`] are available.
 pub fn values(model: &ModelFile, rows: &[f64]) -> Result<Option<Vec<f64>>, PredictError> {
     Scorer::new(model.ensemble()).values(rows)
 }
 
-/// The raw scores of each row, one row after the other, with the very bits of the model's own library.
+/// The raw scores of each row, row after row, with exactly the bits of the model's own library.
 pub fn raw_scores(model: &ModelFile, rows: &[f64]) -> Result<Vec<f64>, PredictError> {
     Scorer::new(model.ensemble()).raw_scores(rows)
 }
 
-/// Rows times trees from which on a model is packed: the exact predictor would take some tenths of a second.
+/// The model is packed from this many rows times trees, for which the exact predictor would take
+/// some tenths of a second.
 const WORTH_PACKING: usize = 1 << 24;
 
-/// A model made ready for the prediction of any number of rows, with the bits of its own library.
+/// A model prepared to predict any number of rows, with the bits of its own library.
 #[derive(Debug)]
 pub struct Scorer<'a> {
     ensemble: &'a Ensemble,
     exact: Predictor<'a>,
     packed: Packed,
-    /// Rows times trees so far, and from how many on the model is packed.
+    /// Rows times trees predicted until now, and the number of them from which the model is packed.
     work: usize,
     worth: usize,
 }
@@ -52,17 +54,18 @@ pub struct Scorer<'a> {
 enum Packed {
     NotYet,
     Ready(Box<Model>),
-    /// The format has no place for this model.
+    /// The packed format cannot hold this model.
     Impossible,
 }
 
 impl<'a> Scorer<'a> {
-    /// Makes a model ready.
+    /// Prepares a model.
     pub fn new(ensemble: &'a Ensemble) -> Self {
         Self::packing_from(ensemble, WORTH_PACKING)
     }
 
-    /// As [`new`](Self::new), for who knows from how many rows times trees on packing pays; 0 packs at once. The bits do not depend on it.
+    /// As [`new`](Self::new), but packs from `worth` rows times trees; 0 packs at once. The bits do
+    /// not depend on it.
     pub fn packing_from(ensemble: &'a Ensemble, worth: usize) -> Self {
         Self { ensemble, exact: Predictor::new(ensemble), packed: Packed::NotYet, work: 0, worth }
     }
@@ -75,7 +78,7 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// The class of each row. A model without classes has none, and this is 0.
+    /// The class of each row. For a model without classes this is 0.
     pub fn classes(&mut self, rows: &[f64]) -> Result<Vec<ClassId>, PredictError> {
         let Some(mut scores) = self.fast_scores(rows) else { return self.exact.classes(rows) };
         self.average(&mut scores);
@@ -83,9 +86,9 @@ impl<'a> Scorer<'a> {
         Ok(scores.chunks(self.ensemble.group_count()).map(|scores| decision.class(scores)).collect())
     }
 
-    /// A regressor's values, as [`values`] gives them.
+    /// A regressor's values, as [`values`] returns them.
     pub fn values(&mut self, rows: &[f64]) -> Result<Option<Vec<f64>>, PredictError> {
-        // Nothing is predicted for a model whose values nobody can tell.
+        // Values that are not fixed cost no prediction.
         if self.exact.values(&[])?.is_none() {
             return self.exact.values(rows);
         }
@@ -97,7 +100,7 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// The scores that are decided on, from raw scores.
+    /// Turns raw scores into the scores that the decision compares.
     fn average(&self, scores: &mut [f64]) {
         let accumulation = self.ensemble.accumulation();
         if let Some(average) = accumulation.average.filter(|average| !average.in_raw_scores) {
@@ -106,8 +109,9 @@ impl<'a> Scorer<'a> {
         }
     }
 
-    /// The raw scores by the kernels; `None` where the exact predictor has to do it: too few rows, a model that does not pack, or rows that
-    /// the library refuses, of which the exact predictor says which.
+    /// The raw scores, computed by the kernels; `None` if the exact predictor has to do it: for too
+    /// few rows, a model that cannot be packed, or rows that the library refuses (the exact
+    /// predictor reports which).
     fn fast_scores(&mut self, rows: &[f64]) -> Option<Vec<f64>> {
         let width = self.ensemble.features().len();
         let count = rows.len().checked_div(width)?;
@@ -126,7 +130,7 @@ impl<'a> Scorer<'a> {
     }
 }
 
-/// The model in the runtime's tables. Head and labels mean nothing to the scores.
+/// The model in the runtime's tables. The stamp and source in its header do not affect the scores.
 fn packed(ensemble: &Ensemble) -> Option<Box<Model>> {
     let stamp = Stamp { source: [0; 32], cover_rows: 0, cover_hash: 0 };
     let source = (Framework::XgBoost, "");
@@ -141,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// A generator of numbers, so that every run sees the same ones.
+    /// A small random number generator, so that every run gets the same numbers.
     fn next(state: &mut u64) -> usize {
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*state >> 33) as usize
@@ -163,7 +167,8 @@ mod tests {
             let special = [f64::NAN, f64::INFINITY, 0.0, -0.0, 1e39];
             let rows: Vec<f64> = (0..700 * width)
                 .map(|at| match next(&mut state) % 40 {
-                    // Where the library refuses some values, most models would refuse some row.
+                    // If the library refuses some values, most models would refuse some row; so
+                    // those are rare here.
                     0 if at > 600 * width || seed % 2 == 0 => special[next(&mut state) % special.len()],
                     _ => (next(&mut state) % 33) as f64 / 4.0 - 4.0,
                 })
@@ -173,7 +178,7 @@ mod tests {
             let bits = |scores: Result<Vec<f64>, PredictError>| {
                 scores.map(|scores| scores.iter().map(|score| score.to_bits()).collect::<Vec<_>>())
             };
-            // NaN is not equal to itself, so that errors are compared by their words.
+            // NaN is not equal to itself, so errors are compared by their words.
             let words = |error: PredictError| error.to_string();
             let found = bits(scorer.raw_scores(&rows)).map_err(words);
             assert_eq!(found, bits(exact.raw_scores(&rows)).map_err(words), "seed {seed}");

@@ -1,12 +1,13 @@
-//! The probabilities that a model's library makes of its scores, up to their last bits: these depend on more than the
-//! file and the input, on the machine's exponential function for example.
+//! The probabilities that a model's library computes from its scores, except for their last bits.
+//! Those depend on more than the file and the input, for example on the machine's exponential
+//! function.
 
 use secateur_certificate::Digest;
 use secateur_formats::ModelFile;
 use secateur_formats::packed::{self, Link, Stamp};
 use secateur_runtime::{Model, Rows};
 
-/// Computes the probabilities of a model's classes, or of its labels where a row may get several.
+/// Computes the probabilities of a model's classes, or of its labels if a row may get several.
 #[derive(Debug)]
 pub struct Probabilities {
     runtime: Model,
@@ -15,12 +16,12 @@ pub struct Probabilities {
 }
 
 impl Probabilities {
-    /// Does the model's library make probabilities of its scores, as far as is known here?
+    /// Is it known here how the model's library computes probabilities from its scores?
     pub fn are_known(model: &ModelFile) -> bool {
         Link::of(model) != Link::None
     }
 
-    /// Of this model; `None` where its library makes none, as far as is known here.
+    /// For this model; `None` if its library computes no probabilities, or it is not known how.
     pub fn new(model: &ModelFile) -> Option<Self> {
         if !Self::are_known(model) {
             return None;
@@ -37,7 +38,7 @@ impl Probabilities {
         self.classes
     }
 
-    /// The probability of each class or label of each of these rows, one row after the other; `None` where the rows do not have the
+    /// The probability of each class or label, row after row; `None` if the rows do not have the
     /// model's columns.
     pub fn of(&self, rows: &[f64]) -> Option<Vec<f64>> {
         let mut found = vec![0.0; rows.len() / self.features.max(1) * self.classes];

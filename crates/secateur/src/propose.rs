@@ -1,11 +1,14 @@
-//! A domain that data suggests: ranges, whole numbers, few values, one-hot and ordered groups, missing values.
+//! Proposes a domain from data: ranges, whole numbers, few values, one-hot and ordered groups,
+//! missing values.
 //!
-//! Data only suggests: a row that comes tomorrow may lie outside. So this is a proposal for a person to read, to mend
-//! and to sign, with how many rows support each line; nothing applies it by itself.
+//! Data can only suggest a domain, because a future row may lie outside of it. The result is
+//! therefore a proposal for a person to read, correct and sign, with the number of rows that
+//! support each line; nothing applies it automatically.
 //!
-//! Groups are looked for among columns of zeros and ones that stand next to each other. Exactly one 1 in every row is
-//! a one-hot group. What may well be chance (at most one 1, each implies the next) is proposed only where the names of
-//! the columns begin alike, or for three columns and more that have no names.
+//! Groups are searched for among neighbouring columns of zeros and ones. Exactly one 1 in every row
+//! makes a one-hot group. Patterns that may well be chance (at most one 1, or each column implies
+//! the next) are proposed only if the names of the columns begin alike, or for at least three
+//! columns without names.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +17,11 @@ use serde_json::{Map, Value, json};
 
 use crate::text::{counted, grouped, printable};
 
-/// A column with up to so many values has them listed, if there are so many rows for each.
+/// The values of a column are listed if there are at most FEW_VALUES of them and at least
+/// ROWS_PER_VALUE rows for each.
 const FEW_VALUES: usize = 10;
 const ROWS_PER_VALUE: usize = 10;
-/// Characters that end the part of a name that columns of one group share.
+/// Characters that end the common part of the names of a group's columns.
 const MARKS: [char; 4] = ['<', '>', '=', ':'];
 
 /// A domain that rows suggest, and what supports it.
@@ -25,14 +29,14 @@ const MARKS: [char; 4] = ['<', '>', '=', ':'];
 pub struct Proposal {
     /// The domain.
     pub domain: DomainFile,
-    /// What was seen, a sentence for each part.
+    /// What was seen in the data, one sentence for each part.
     pub support: Vec<String>,
-    /// How many rows were looked at.
+    /// How many rows were examined.
     pub rows: usize,
 }
 
 impl Proposal {
-    /// A TOML file, with what was seen as comments.
+    /// A TOML file, with the observations as comments.
     pub fn toml(&self) -> String {
         let mut text = format!(
             "# A domain that {} suggest. It is a proposal: whoever uses it vouches that no other inputs occur.\n",
@@ -57,12 +61,12 @@ struct Seen {
     greatest: f64,
     whole: bool,
     single: bool,
-    /// The values, while they are few.
+    /// The values, as long as there are few.
     values: Option<BTreeSet<u64>>,
 }
 
-/// Proposes the domain of `rows`, which stand one after the other, with a column for each of `names`; `named` says
-/// whether these are real names.
+/// Proposes a domain from `rows`, given row after row with one column for each of `names`; `named`
+/// says whether these are real names.
 ///
 /// ```
 /// let names = ["red", "green", "size"].map(str::to_owned);
@@ -146,13 +150,13 @@ impl Seen {
         seen
     }
 
-    /// Zeros and ones, both of them, and never missing.
+    /// Does the column hold both zeros and ones, nothing else, and no missing value?
     fn is_flag(&self) -> bool {
         let both = [0.0f64.to_bits(), 1.0f64.to_bits()];
         self.missing == 0 && self.values.as_ref().is_some_and(|values| values.iter().copied().eq(both))
     }
 
-    /// The limits of a column by itself, and what was seen.
+    /// The limits of one column, and the sentence that supports them.
     fn limits(&self, rows: usize, any_missing: bool) -> (Map<String, Value>, String) {
         let mut limits = Map::new();
         let numbers = rows - self.missing;
@@ -237,7 +241,7 @@ impl Bits<'_> {
             }
             (first..end).collect::<Vec<usize>>()
         };
-        // Never two ones in a row.
+        // No row has two ones in these columns.
         let apart = run(&|from, next| {
             self.each_row(|row| row[next] == 0.0 || row[from..next].iter().all(|&value| value == 0.0))
         });
@@ -267,7 +271,8 @@ impl Bits<'_> {
     }
 }
 
-/// The part of a name that columns of one group share: `age` of `age<21`, `colour` of `colour_red`.
+/// The part of a name that the columns of one group share: `age` of `age<21`, `colour` of
+/// `colour_red`.
 fn stem(name: &str) -> Option<&str> {
     let end = name.find(MARKS).or_else(|| name.rfind('_'))?;
     Some(&name[..end]).filter(|stem| !stem.is_empty())
@@ -321,7 +326,8 @@ mod tests {
 
     #[test]
     fn what_may_be_chance_is_not_proposed() {
-        // Two flags that never meet: their names have nothing in common, and some rows have neither.
+        // Two flags that are never both set: their names have nothing in common, and some rows have
+        // neither.
         let rows: Vec<Vec<f64>> = (0..40)
             .map(|row| vec![f64::from(u8::from(row % 9 == 0)), f64::from(u8::from(row % 9 == 1))])
             .collect();

@@ -21,7 +21,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// A count with thin groups: 1,234,567.
+/// A count with commas between groups of three digits: 1,234,567.
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -59,23 +59,25 @@ pub fn write_number(text: &mut String, value: f64, number: NumberType) {
     .expect("writing to memory does not fail");
 }
 
-/// A distance that somebody gave: as they would write it, with an exponent only where that is shorter.
+/// A distance that a user gave, written as they would write it: with an exponent only where that is
+/// shorter.
 pub fn plain(value: f64) -> String {
     let readable = value == 0.0 || (1e-4..1e7).contains(&value.abs());
     if readable { value.to_string() } else { format!("{value:e}") }
 }
 
-/// A positive number in three digits that are not below it: what a claim may say in place of it.
+/// A positive number rounded up to three digits, so that a claim that states it instead of the
+/// number stays true.
 pub fn rounded_up(value: f64) -> String {
     let text = format!("{value:.2e}");
     match text.parse::<f64>() {
-        // A hundredth is at least a unit of the third digit.
+        // The factor 1.01 adds at least one unit of the third digit.
         Ok(shown) if shown < value => format!("{:.2e}", value * 1.01),
         _ => text,
     }
 }
 
-/// Names in quotes, at most so many, with a count of the rest.
+/// At most `most` of the names, in quotes, with a count of the rest.
 pub fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: usize) -> String {
     let rest = names.len().saturating_sub(most);
     let mut text = names.take(most).map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
@@ -85,15 +87,16 @@ pub fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, most: usize) ->
     text
 }
 
-/// `value` behind `key`, wrapped to the width with a hanging indent.
+/// `key` and then `value`, wrapped to the width with a hanging indent.
 pub fn entry(key: &str, value: &str) -> String {
     const KEY: usize = 16;
     const WIDTH: usize = 100;
-    // A longer key, the name of a column for example, is still apart from its value.
+    // A longer key, for example the name of a column, is still separated from its value.
     wrapped(&format!("  {key:<width$} ", width = KEY - 1), value, KEY + 2, WIDTH)
 }
 
-/// Words behind a beginning, wrapped at their spaces to so many columns; the lines below the first hang at this column.
+/// Words after a beginning, wrapped at their spaces to `width` columns; the lines after the first
+/// start at column `hanging`.
 pub fn wrapped(beginning: &str, words: &str, hanging: usize, width: usize) -> String {
     let mut text = beginning.to_owned();
     let mut column = text.chars().count();
@@ -112,7 +115,7 @@ pub fn wrapped(beginning: &str, words: &str, hanging: usize, width: usize) -> St
     text
 }
 
-/// Why rows are not taken for a model that is the last step of a pipeline.
+/// Why rows are not accepted for a model that is the last step of a pipeline.
 pub fn rows_of_a_pipeline(steps: &secateur_model::Steps) -> String {
     format!(
         "rows cannot be given for this file: its model is the last step of a pipeline, and the steps before it ({}), which only \

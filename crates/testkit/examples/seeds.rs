@@ -1,4 +1,5 @@
-//! Writes the seeds of every fuzz target, and what once broke it, into a folder for each: `fuzz/run.py` starts from them.
+//! Writes the seeds of every fuzz target, and the inputs that once broke it, into a folder for each
+//! target. `fuzz/run.py` starts from them.
 //!
 //! `cargo run -p secateur-testkit --example seeds -- fuzz/corpus`
 

@@ -1,4 +1,4 @@
-//! Random domains, and brute force over their inputs, from their definition and without the grid of a domain.
+//! Random domains, and their inputs by brute force: from a domain's definition, without its grid.
 
 use fastrand::Rng;
 use secateur_model::{
@@ -7,7 +7,8 @@ use secateur_model::{
 
 use crate::generate::{Shape, ensemble};
 
-/// A random domain over the columns of a model; columns of numbers get limits near the model's own boundaries.
+/// A random domain over the features of a model. Numeric features get limits near the model's own
+/// boundaries.
 pub fn domain(rng: &mut Rng, model: &Ensemble) -> Domain {
     loop {
         let drawn = draw(rng, model);
@@ -20,8 +21,8 @@ pub fn domain(rng: &mut Rng, model: &Ensemble) -> Domain {
     }
 }
 
-/// A random domain that asks for scores of one or two random models as well; `digest` is what stands for a model. Most let some
-/// of the inputs in and leave some out.
+/// A random domain that also asks for scores of one or two random models. `digest` computes a
+/// model's digest. Most such domains contain some of the inputs, but not all.
 pub fn scored_domain(rng: &mut Rng, model: &Ensemble, digest: &dyn Fn(&Ensemble) -> [u8; 32]) -> Domain {
     loop {
         let mut product = if rng.bool() { domain(rng, model) } else { Domain::everything() };
@@ -40,7 +41,8 @@ pub fn scored_domain(rng: &mut Rng, model: &Ensemble, digest: &dyn Fn(&Ensemble)
             let grid = Grid::new(&[&scorer]).expect("a model has a grid of its own");
             let cells: Vec<CellId> =
                 grid.axes().iter().map(|axis| CellId::new(rng.usize(0..axis.len()))).collect();
-            // The score of some input: there the last bit decides.
+            // The bound is the score of some input or next to it, so that the last bit decides
+            // there.
             let scores = Predictor::new(&scorer).raw_scores(&grid.witness(&cells));
             let bound = scores.expect("a witness is an input")[output as usize];
             let bound = match rng.u32(0..4) {
@@ -110,12 +112,14 @@ fn draw(rng: &mut Rng, model: &Ensemble) -> Result<Domain, secateur_model::Domai
     Domain::new(rng.bool(), columns, groups)
 }
 
-/// Does a model's score let a row in? From the definition, with the prediction of the whole model.
+/// Does a model's score let a row into the domain? Computed from the definition, with the
+/// prediction of the whole model.
 fn scores_there(own: &Where, row: &[f64]) -> bool {
     let model = own.model().expect("the domain's models are known");
     let group = own.output() as usize;
     if model.scores_vary() {
-        // Where the last bits are open, whoever is near enough is in.
+        // If the last bits of the score are not fixed, rows near enough to the bound are in the
+        // domain.
         let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).expect("accepted")).collect();
         let sum = &model.exact_sums(model.leaves(&read))[group] * &Exact::from(own.sign());
         return &sum >= own.needed().expect("the domain's models are known");
@@ -127,7 +131,7 @@ fn scores_there(own: &Where, row: &[f64]) -> bool {
     }
 }
 
-/// A value that the model's boundaries are near to, or a small number.
+/// A value near one of the model's boundaries, or a small number.
 fn some_value(rng: &mut Rng, model: &Ensemble, feature: FeatureId, missing: bool) -> f64 {
     if missing && model.accepts_missing() && rng.u32(0..6) == 0 {
         return f64::NAN;
@@ -140,7 +144,8 @@ fn some_value(rng: &mut Rng, model: &Ensemble, feature: FeatureId, missing: bool
     }
 }
 
-/// Finite values of one column such that every cell of the model, by itself, has one, and values beside them.
+/// Finite values of one feature: one from every cell that the model has without a domain, if the
+/// cell has one, and values next to its boundaries.
 fn candidates(model: &Ensemble, feature: FeatureId) -> Vec<f64> {
     let model = model.for_every_input();
     let grid = Grid::new(&[&model]).expect("a model has a grid of its own");
@@ -164,8 +169,9 @@ fn candidates(model: &Ensemble, feature: FeatureId) -> Vec<f64> {
     values
 }
 
-/// Inputs of the models' domain: for each cell that they have without it, an input there of every part of the domain
-/// that has one. `None` where there are too many.
+/// Inputs of the domain that the models accept: every row of each group, combined with one value of
+/// each other feature for every set of values that no split tells apart. `None` if there are more
+/// than `most`.
 pub fn inputs_of(domain: &Domain, models: &[&Ensemble], most: usize) -> Option<Vec<Vec<f64>>> {
     let models: Vec<&Ensemble> = models.iter().copied().chain(domain.scorers()).collect();
     let width = models[0].features().len();
@@ -206,7 +212,7 @@ pub fn inputs_of(domain: &Domain, models: &[&Ensemble], most: usize) -> Option<V
         values.retain(|&value| column.contains(value));
         values.sort_by(f64::total_cmp);
         values.dedup_by(|a, b| a.to_bits() == b.to_bits());
-        // One for each class of values that no split of any model tells apart.
+        // Keep one value of each set that no split of any model tells apart.
         let mut seen: Vec<Vec<bool>> = Vec::new();
         values.retain(|&value| {
             let mut sides = Vec::new();

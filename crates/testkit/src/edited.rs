@@ -1,10 +1,10 @@
-//! Edits of models that have no file, as a reference for whoever works with edits.
+//! Edits of models that have no file, as a reference for tests of code that edits models.
 
 use secateur_formats::{Edit, TreeEdit};
 use secateur_model::{Average, Ensemble, EnsembleBuilder, Exact, Node, Tree, TreeBuilder};
 
-/// What an edit says, with leaves rounded to the type of the sums; what averages divides by the trees that are
-/// left.
+/// The model after an edit. Leaves are rounded to the type of the sums, and an average divides by
+/// the number of trees left.
 pub fn edited(original: &Ensemble, edit: &Edit) -> Ensemble {
     let number = original.accumulation().number;
     let mut accumulation = *original.accumulation();

@@ -1,8 +1,10 @@
-//! Fuzzing of whatever reads files of others: what holds for every input, and hostile inputs without end.
+//! Fuzzing of everything that reads files made by others: what must hold for every input, and an
+//! endless supply of hostile inputs.
 //!
-//! A [`Target`] is one reader with its seeds. [`Target::hostile`] makes an input out of the seeds, the same one for
-//! the same number; [`Target::check`] panics where a reader or what follows it breaks a promise. The smoke test runs
-//! both on stable Rust, and the libFuzzer targets in `fuzz/` are a line each that calls [`Target::check`].
+//! A [`Target`] is one reader with its seeds. [`Target::hostile`] makes an input from the seeds,
+//! always the same one for the same number. [`Target::check`] panics if a reader, or the code that
+//! uses its result, breaks a promise. The smoke test runs both on stable Rust; each libFuzzer
+//! target in `fuzz/` is one line that calls [`Target::check`].
 
 mod binary;
 mod certificate;
@@ -36,9 +38,9 @@ pub enum Target {
     Onnx,
     /// Packed models, by both of their readers.
     Packed,
-    /// Certificates, and the checker.
+    /// Certificates, read and checked.
     Certificate,
-    /// Models as source, as the checker reads them.
+    /// Models as source code, as the checker reads them.
     Source,
 }
 
@@ -73,13 +75,13 @@ impl Target {
         }
     }
 
-    /// Reads an input and checks all that follows from it; true where it can be read.
+    /// Reads an input and checks everything that must hold for it; true if it can be read.
     pub fn check(self, bytes: &[u8]) -> bool {
         match self {
             Self::Certificate => certificate::check_input(bytes),
             Self::Source => source::check_input(bytes),
             Self::Packed => {
-                // Without its checksum nothing of a file is looked at.
+                // Without a matching checksum the rest of the file would not be read.
                 let mut bytes = bytes.to_vec();
                 secateur_formats::packed::File::seal(&mut bytes);
                 check::check(&bytes)
@@ -88,12 +90,12 @@ impl Target {
         }
     }
 
-    /// Is it the reader of a library's models, with fixtures of its own?
+    /// Does it read the models of a library, with fixtures of its own?
     pub fn reads_models(self) -> bool {
         self.fixtures().is_some()
     }
 
-    /// The folder of its fixtures in `testdata/models`, and what their names end with.
+    /// The folder of its fixtures in `testdata/models`, and their file extension.
     fn fixtures(self) -> Option<(&'static str, &'static str)> {
         Some(match self {
             Self::XgBoostJson => ("xgboost", "json"),
@@ -107,7 +109,7 @@ impl Target {
         })
     }
 
-    /// Every small fixture of this format, in the order of the names; none for what has no format of its own.
+    /// The small fixtures of this format, sorted by name; empty for a target without fixtures.
     fn models(self) -> io::Result<Vec<Vec<u8>>> {
         let Some((folder, extension)) = self.fixtures() else { return Ok(Vec::new()) };
         let paths = files(&root().join("testdata/models").join(folder), Some(extension))?;
@@ -115,7 +117,8 @@ impl Target {
         Ok(seeds.into_iter().filter(|seed| seed.len() <= SMALL).collect())
     }
 
-    /// The seed corpus: the fixtures of this format, or what is made of those of others.
+    /// The seed corpus: the fixtures of this format, or inputs made from the fixtures of other
+    /// formats.
     pub fn seeds(self) -> io::Result<Vec<Vec<u8>>> {
         match self {
             Self::Packed => {
@@ -133,38 +136,39 @@ impl Target {
         }
     }
 
-    /// Inputs that once broke a promise, with their paths.
+    /// Inputs that once broke a promise, each with its path.
     pub fn regressions(self) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
         let paths = files(&root().join("fuzz/regressions").join(self.name()), None)?;
         paths.into_iter().map(|path| Ok((path.clone(), fs::read(path)?))).collect()
     }
 
-    /// The hostile input of this number.
+    /// The hostile input with this number.
     pub fn hostile(self, seeds: &[Vec<u8>], number: u64) -> Vec<u8> {
         mutate::hostile(self, seeds, number)
     }
 }
 
-/// The size that an input's use of memory is measured by: its own, and that of what is deflated in it.
+/// The size by which an input's use of memory is measured: its own size plus that of the deflated
+/// data in it after unpacking.
 pub fn unpacked_size(bytes: &[u8]) -> usize {
     zip::unpacked_size(bytes)
 }
 
-/// The packed file of a model's file, without a cover.
+/// A model file as a packed file, without a cover; `None` if it cannot be read or packed.
 pub fn packed(bytes: &[u8]) -> Option<Vec<u8>> {
     let model = secateur_formats::ModelFile::parse(bytes).ok()?;
     let stamp = secateur_formats::packed::Stamp { source: [0; 32], cover_rows: 0, cover_hash: 0 };
     secateur_formats::packed::File::pack(&model, None, &stamp).ok()
 }
 
-/// Larger fixtures would make each case slow without reaching other code.
+/// The largest fixture that is used. Larger ones make each case slow without reaching other code.
 const SMALL: usize = 256 << 10;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The files below a folder, by name; none where there is no folder.
+/// The files below a folder, sorted by path; empty if there is no such folder.
 fn files(folder: &Path, extension: Option<&str>) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];

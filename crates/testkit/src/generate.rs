@@ -1,5 +1,5 @@
-//! Random ensembles, small enough for brute force and full of what breaks comparisons: ties, thresholds
-//! that are float neighbours, zero windows, missing values, categories.
+//! Random ensembles, small enough for brute force and full of what breaks comparisons: ties,
+//! thresholds that are neighbouring floats, zero windows, missing values, categories.
 
 use fastrand::Rng;
 use secateur_model::{
@@ -8,20 +8,21 @@ use secateur_model::{
     Softmax, Split, Test, Transform, Tree, TreeBuilder, Value,
 };
 
-/// What a random ensemble looks like. `Shape::random` draws one; tests may fix a field afterwards.
+/// The properties of a random ensemble. `Shape::random` draws them; tests may change a field
+/// afterwards.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// Columns.
+    /// The number of features.
     pub features: u32,
-    /// Columns that are categorical; the first ones.
+    /// How many of the features are categorical; these are the first ones.
     pub categorical: u32,
     /// How categories are read.
     pub rule: CategoryRule,
-    /// Number of trees.
+    /// The number of trees.
     pub trees: u32,
     /// Largest depth of a tree.
     pub depth: u32,
-    /// Number of classes; of outputs where there are no classes ([`Decision::Scores`]).
+    /// The number of classes, or of outputs if there are no classes ([`Decision::Scores`]).
     pub classes: u32,
     /// Which inputs are accepted.
     pub domain: InputDomain,
@@ -29,11 +30,12 @@ pub struct Shape {
     pub accumulation: Accumulation,
     /// How scores become a class.
     pub decision: Decision,
-    /// Leaves come from a coarse lattice, so that exact ties are common.
+    /// Leaves are multiples of one half, so that exact ties are common.
     pub coarse: bool,
-    /// Trees have weights other than 1, of their own or all the same one, by which sums are multiplied.
+    /// Trees have weights other than 1: each its own, or all the same one, by which the library
+    /// multiplies the sums.
     pub weighted: bool,
-    /// Thresholds come from so few values that cells stay few.
+    /// How many thresholds are drawn for each feature; few, so that there are few cells.
     pub thresholds: u32,
 }
 
@@ -90,7 +92,7 @@ impl Shape {
         }
     }
 
-    /// As [`random`](Self::random); one in four has no classes to choose from, with any of [`VALUES`].
+    /// As [`random`](Self::random), but one shape in four has no classes and one of [`VALUES`].
     pub fn any(rng: &mut Rng) -> Self {
         let shape = Self::random(rng);
         match rng.u32(0..4) {
@@ -99,7 +101,7 @@ impl Shape {
         }
     }
 
-    /// The same shape without classes: this is what becomes of its scores.
+    /// The same shape without classes, whose scores become this value.
     #[must_use]
     pub fn predicting(mut self, value: Value) -> Self {
         self.decision = Decision::Scores(value);
@@ -110,7 +112,7 @@ impl Shape {
     }
 }
 
-/// Whatever a library's `predict` makes of scores where no class is chosen.
+/// Everything that a library's `predict` returns for models without classes.
 pub const VALUES: [Value; 10] = [
     Value::Score,
     Value::SignedSquare,
@@ -137,8 +139,9 @@ pub fn ensemble(rng: &mut Rng, shape: &Shape) -> Ensemble {
         features.set_categories(FeatureId(feature), categories);
     }
     let number = shape.accumulation.number;
-    // Every other weighted model that a library could multiply as a whole is. Half of these have no intercepts, which such a library then does
-    // not add.
+    // If a library could multiply the whole sum of a weighted model, the model is made like that if
+    // its number of trees is even. Half of these models have zero intercepts, which such a library
+    // does not add.
     let how = shape.accumulation;
     let fits = how.intercept == InterceptPosition::Last && how.order == Order::File && how.average.is_none();
     let scaled = shape.weighted && fits && shape.trees.is_multiple_of(2);
@@ -174,7 +177,8 @@ pub fn ensemble(rng: &mut Rng, shape: &Shape) -> Ensemble {
     builder.build()
 }
 
-/// Another ensemble that is nearly the same: one leaf, threshold, child, direction or tree is changed.
+/// The same ensemble with one change: to a leaf, threshold, intercept, pair of children, direction
+/// of missing values, or the list of trees. The change may have no effect.
 pub fn mutate(rng: &mut Rng, original: &Ensemble) -> Ensemble {
     let mut intercepts = original.intercepts().to_vec();
     let number = original.accumulation().number;
@@ -205,7 +209,8 @@ pub fn mutate(rng: &mut Rng, original: &Ensemble) -> Ensemble {
         let change = (index == victim).then_some(what);
         trees.push((rebuild(rng, tree, change, number), tree.output(), tree.weight()));
         if index == victim && what == 2 {
-            trees.push((rebuild(rng, tree, None, number), tree.output(), tree.weight())); // doubled
+            // duplicated
+            trees.push((rebuild(rng, tree, None, number), tree.output(), tree.weight()));
         }
     }
     if what == 3 {
@@ -217,7 +222,7 @@ pub fn mutate(rng: &mut Rng, original: &Ensemble) -> Ensemble {
     builder.build()
 }
 
-/// A copy of a tree, with one change where asked.
+/// A copy of a tree, with the change at a random node if one is asked for.
 fn rebuild(rng: &mut Rng, tree: &Tree, change: Option<u32>, number: NumberType) -> TreeBuilder {
     let mut copy = TreeBuilder::new();
     let target = rng.usize(0..tree.node_count());
@@ -261,7 +266,7 @@ fn nudge(rng: &mut Rng, value: f64, number: NumberType) -> f64 {
     }
 }
 
-/// Small numbers, float neighbours of each other often, with zeros, tiny and huge ones among them.
+/// Small numbers, often neighbouring floats, with some zeros, tiny numbers and huge numbers.
 pub fn small_float(rng: &mut Rng) -> f64 {
     let value = match rng.u32(0..8) {
         0 => 0.0,
@@ -294,7 +299,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Nodes are numbered in the order they are opened, children behind their parents.
+    /// Nodes are numbered in the order in which they are opened, children after their parents.
     fn tree(&mut self) -> TreeBuilder {
         let mut tree = TreeBuilder::new();
         let mut depths = vec![0];

@@ -1,4 +1,5 @@
-//! What the tests of all crates share: random ensembles of every kind, brute force, and fuzzing of readers.
+//! Shared by the tests of all crates: random ensembles of every kind, brute force, and fuzzing of
+//! readers.
 
 mod command;
 mod domains;

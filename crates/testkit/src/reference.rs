@@ -18,7 +18,7 @@ pub fn all_cells(grid: &Grid) -> impl Iterator<Item = Vec<CellId>> + '_ {
     })
 }
 
-/// A row in every cell.
+/// One row from every cell.
 pub fn every_row(grid: &Grid) -> impl Iterator<Item = Vec<f64>> + '_ {
     all_cells(grid).map(|cells| grid.witness(&cells))
 }

@@ -1,9 +1,11 @@
-//! A short run of every fuzz target: the seeds as they are, hostile inputs made of them, and the inputs
-//! that once broke something. Each case must end in time and within memory that the input accounts for.
+//! A short run of every fuzz target: the seeds as they are, hostile inputs made from them, and the
+//! inputs that once broke something. Each case must end in time, within an amount of memory that
+//! depends on the size of its input.
 //!
-//! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-testkit --test fuzz_smoke` runs longer. The input of the
-//! case that runs is always in `target/tmp/<target>-case`: one that fails, hangs or ends the whole process
-//! (stack overflow) is found there, to be kept in `fuzz/regressions/<target>/`.
+//! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-testkit --test fuzz_smoke` runs longer. The
+//! input of the running case is always in `target/tmp/<target>-case`. If a case fails, hangs or
+//! ends the whole process (stack overflow), its input is found there and should be kept in
+//! `fuzz/regressions/<target>/`.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,19 +22,22 @@ use secateur_testkit::fuzz::{Target, both_readers, follow_up, read, unpacked_siz
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
 
-/// Reading may take so many bytes for each byte of the input (with what is deflated in it), and so many more.
+/// The memory that reading may take: the first number of bytes for each byte of the input (after
+/// unpacking deflated data), plus the second number of bytes.
 const READING: (usize, usize) = (12, 64 << 10);
 
-/// All that follows, with the grid, predictions and edits, each with a file of its own.
+/// The memory that the checks after reading may take: the grid, predictions and edits, each edit
+/// with a file of its own.
 const FOLLOWING: (usize, usize) = (40, 256 << 10);
 
-/// No case takes anywhere near as long, even on a busy machine.
+/// The longest time that a case may take. No case takes nearly as long, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Less than any thread gets by default: what recurses with the input runs out of it.
+/// The stack in bytes, less than any thread gets by default: code that recurses as deep as the
+/// input overflows it.
 const STACK: usize = 512 << 10;
 
-/// Cases are measured in memory of the whole process, so one target runs at a time.
+/// Memory is measured for the whole process, so only one target runs at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
 #[test]
@@ -85,8 +90,9 @@ fn hostile_source_breaks_no_promise() {
     run(Target::Source, 2000);
 }
 
-/// Of reading, and of what follows. Packed files are dense: a node takes half a byte in the file and 24 in memory. What
-/// compresses certificates and reads them has tables of its own.
+/// The memory limits of reading and of the checks that follow. Packed files are dense: a node takes
+/// half a byte in the file and 24 bytes in memory. Compressing and reading certificates needs
+/// tables of its own.
 fn limits(target: Target) -> [(usize, usize); 2] {
     match target {
         Target::Packed => [(200, 64 << 10), (600, 256 << 10)],
@@ -118,12 +124,12 @@ fn run(target: Target, cases: u64) {
             readable += u64::from(case(target, &format!("case {number}"), &bytes));
         }
         println!("{}: {cases} hostile inputs, {readable} of them readable", target.name());
-        // Changes must not be so wild that only the first lines of a reader are tested.
+        // The changes must not be so wild that only the first lines of a reader are tested.
         assert!(readable * 50 > cases, "{readable} of {cases} inputs could be read at all");
     });
 }
 
-/// Checks one input; true where it can be read.
+/// Checks one input; true if it can be read.
 fn case(target: Target, name: &str, bytes: &[u8]) -> bool {
     fs::write(case_path(target), bytes).expect("the target folder can be written");
     let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -147,7 +153,7 @@ fn case(target: Target, name: &str, bytes: &[u8]) -> bool {
     outcome.unwrap_or_else(|panic| fail(target, name, &words(panic.as_ref())))
 }
 
-/// The most memory that is held while something runs, beyond what is held before.
+/// The most memory that `work` holds, beyond what was held before it.
 fn peak(work: impl FnOnce()) -> usize {
     MEMORY.reset_peak_usage();
     let before = MEMORY.current_usage();
@@ -174,7 +180,8 @@ fn words(panic: &(dyn Any + Send)) -> String {
     text.or(panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
 }
 
-/// What the watchdog looks at: which case runs, and since when.
+/// What the watchdog reads: which case is running, and when it began, in milliseconds after
+/// `start`.
 struct Progress {
     start: Instant,
     case: AtomicU64,
@@ -188,7 +195,7 @@ impl Progress {
     }
 }
 
-/// Runs work on a thread of its own, with little stack, and fails when one case takes too long.
+/// Runs `work` on a thread with a small stack, and fails if one case takes too long.
 fn watched(target: Target, work: impl FnOnce(&Progress) + Send + 'static) {
     let progress =
         Arc::new(Progress { start: Instant::now(), case: AtomicU64::new(0), since: AtomicU64::new(0) });

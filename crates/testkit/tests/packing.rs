@@ -1,5 +1,6 @@
-//! Packing: random models of every kind and every fixture, written, read by both readers, compared node by node, and run on
-//! every path with the bits of the exact predictor; and files that were changed, byte by byte.
+//! Packs random models of every kind and every fixture, reads the files with both readers, compares
+//! the models node by node, and runs them on every path, where the scores must have the bits of the
+//! exact predictor. Also reads files in which one bit was changed, for every bit.
 
 use fastrand::Rng;
 use secateur_checker::{Difference, same_model};
@@ -16,7 +17,8 @@ fn pack(model: &Ensemble) -> Vec<u8> {
     File::pack_ensemble(model, (Framework::XgBoost, "made at random"), Link::None, None, &STAMP).unwrap()
 }
 
-/// The scores of the cover on every path are those of the exact predictor; the number of rows.
+/// Asserts that the scores of the cover on every path are those of the exact predictor. Returns the
+/// number of rows.
 fn check_scores(model: &Ensemble, bytes: &[u8], what: &str) -> usize {
     let runtime = Model::load(bytes).unwrap_or_else(|error| panic!("{what}: {error}"));
     let cover = runtime.cover_rows();
@@ -42,7 +44,8 @@ fn check_scores(model: &Ensemble, bytes: &[u8], what: &str) -> usize {
     rows.count()
 }
 
-/// A regressor's values: the exact predictor's bits where these are fixed, and what the transform says elsewhere.
+/// Checks a regressor's values: they have the exact predictor's bits if the bits are fixed;
+/// otherwise they must be near what the transform gives.
 fn check_values(model: &Ensemble, runtime: &Model, cover: &[f64], what: &str) {
     let rows = Rows::row_major(cover, model.features().len()).unwrap();
     let mut found = vec![0.0; rows.count() * runtime.outputs()];
@@ -69,7 +72,7 @@ fn check_values(model: &Ensemble, runtime: &Model, cover: &[f64], what: &str) {
     let mean = *model.decision() == Decision::Scores(Value::NotFixed(Transform::MeanAndVariance));
     let scores = Predictor::new(model).decided_scores(cover).unwrap();
     for (at, (found, score)) in found.iter().zip(scores).enumerate() {
-        // Of mean and variance the mean is the score as it is.
+        // Of mean and variance, the mean is the score itself.
         let expected = if mean && at % 2 == 0 { score } else { transform(score) };
         let near = (found - expected).abs() <= 1e-5 * expected.abs() + 1e-30;
         let both_overflow = *found == f64::INFINITY && expected > f64::from(f32::MAX);
@@ -94,7 +97,7 @@ fn random_regressors_come_back_and_run_with_the_same_bits() {
         let read = ModelFile::parse(&bytes).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         assert_eq!(same_model(&model, read.ensemble()), Ok(()), "seed {seed}");
         check_scores(&model, &bytes, &format!("seed {seed}"));
-        // Another way from scores to predictions is another model.
+        // A model that makes another value of its scores is another model.
         for (at, &value) in VALUES.iter().enumerate().filter(|(at, _)| *at != seed as usize % VALUES.len()) {
             if value == Value::NotFixed(Transform::MeanAndVariance) && shape.classes != 2 {
                 continue;
@@ -103,7 +106,7 @@ fn random_regressors_come_back_and_run_with_the_same_bits() {
             let verdict = same_model(&other, read.ensemble());
             assert_eq!(verdict, Err(Difference::Part("the decision rules")), "seed {seed}, value {at}");
         }
-        // So is another number to compare with.
+        // So is a model with another number to compare with.
         if let Decision::Scores(Value::Above { threshold }) = shape.decision {
             let other = shape.clone().predicting(Value::Above { threshold: threshold.next_up() });
             let other = ensemble(&mut drawn.clone(), &other);
@@ -139,7 +142,8 @@ fn another_model_is_told_apart() {
         let model = ensemble(&mut rng, &shape);
         let other = mutate(&mut rng, &model);
         let read = ModelFile::parse(&pack(&other)).unwrap();
-        // Swapping two equal trees, or the children of two equal leaves, changes nothing.
+        // Swapping two equal trees, or the children of a split with two equal leaves, changes
+        // nothing.
         if model != other {
             let verdict = same_model(&model, read.ensemble());
             let bits = |model: &Ensemble| format!("{:?}", model.trees());
@@ -152,7 +156,8 @@ fn another_model_is_told_apart() {
 
 #[test]
 fn weights_are_no_scale() {
-    // A packed file whose trees have a weight each rounds otherwise than a library that multiplies sums.
+    // A packed file with a weight for each tree rounds differently from a library that multiplies
+    // sums.
     let mut found = 0;
     for seed in 0..1500 {
         let mut rng = Rng::with_seed(seed);
@@ -210,7 +215,7 @@ fn every_fixture_packs_into_a_fraction_and_runs_with_the_same_bits() {
         count > 100 && scaled >= 10 && several >= 8,
         "{count} fixtures, {scaled} scaled, {several} of labels"
     );
-    // Small models have long heads; still, all together are far smaller.
+    // Small models have long headers, but all files together are far smaller.
     assert!(sizes.1 * 8 < sizes.0, "{} bytes became {}", sizes.0, sizes.1);
 }
 
@@ -241,7 +246,7 @@ fn a_changed_byte_is_an_error_and_never_a_panic() {
                     matches!(error, LoadError::Checksum | LoadError::NotPacked | LoadError::Version(_));
                 assert!(told, "byte {at}: {error}");
                 assert!(ModelFile::parse(&changed).is_err(), "byte {at}");
-                // With a checksum that fits again, the content has to be looked at.
+                // With a matching checksum, the content itself has to be checked.
                 File::seal(&mut changed);
                 both_readers(&changed);
             }
@@ -263,7 +268,7 @@ fn a_file_that_declares_too_much_takes_no_memory() {
     let mut rng = Rng::with_seed(4);
     let shape = Shape::random(&mut rng);
     let bytes = pack(&ensemble(&mut rng, &shape));
-    // Every position as the start of a huge count.
+    // Tries every position as the start of a huge count.
     for at in 4..bytes.len() - 8 {
         let mut changed = bytes.clone();
         changed.splice(at..at + 1, [0xff, 0xff, 0xff, 0xff, 0x7f]);

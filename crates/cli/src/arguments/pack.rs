@@ -149,7 +149,7 @@ impl std::str::FromStr for LayoutArgument {
     }
 }
 
-/// How many bits leaves have; none where they stay as they are.
+/// The number of bits of a leaf; `None` if leaves stay as they are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeafBitsArgument(Option<LeafBits>);
 

@@ -212,7 +212,7 @@ pub(crate) enum Method {
     Boxes,
 }
 
-/// A choice by its name, with the names and what they mean in the help.
+/// Parses a choice by its name; the help lists the names and their meanings.
 fn choice<T: Choice>() -> impl TypedValueParser<Value = T> {
     let values = T::ALL.iter().map(|(name, _, help)| PossibleValue::new(*name).help(*help));
     PossibleValuesParser::new(values)

@@ -1,4 +1,4 @@
-//! One cell: from what the file holds to the number that the model takes.
+//! One cell: from the contents of the file to the number that the model reads.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,12 +6,12 @@ use std::fmt;
 use secateur_model::{Categories, CategoryRule, ClassId, ClassLabels, Ensemble, FeatureId, Label};
 use thiserror::Error;
 
-/// What a file holds in one cell.
+/// The contents of a cell in a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Cell<'a> {
     Missing,
     Number(f64),
-    /// A whole number of a file that has such a type: an id may have more digits than a double.
+    /// A whole number, from a file that has such a type: an id may have more digits than a double.
     Whole(i128),
     Text(&'a str),
 }
@@ -31,7 +31,8 @@ impl fmt::Display for Cell<'_> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
     Known(f64),
-    /// The cell is no category of the model; this is how the model takes it.
+    /// The cell is not a category that the model knows; this is the number by which the model reads
+    /// such cells.
     Unseen(f64),
 }
 
@@ -55,7 +56,7 @@ pub(super) enum BadCell {
 #[derive(Debug)]
 pub(super) enum Meaning {
     Number,
-    /// Of a table without a model: whatever is no number counts as unseen.
+    /// For a table without a model: everything that is not a number counts as unseen.
     NumberOrText,
     /// Category codes: the file has no labels.
     Code,
@@ -67,10 +68,11 @@ pub(super) enum Meaning {
 #[derive(Debug)]
 pub(super) struct Labels {
     by_text: HashMap<String, f64>,
-    /// Labels that are numbers, by their bits: `1` in the model is `1.0` in many tables. Empty where no
-    /// label is one, and then numbers are codes.
+    /// Labels that are numbers, by their bits: `1` in the model is `1.0` in many tables. Empty if
+    /// no label is a number; then numbers are codes.
     by_number: HashMap<u64, f64>,
-    /// How the model takes a label that it does not know; `None` where its library refuses it.
+    /// The value for a label that the model does not know; `None` if its library refuses such
+    /// labels.
     unseen: Option<f64>,
 }
 
@@ -116,7 +118,7 @@ fn hashes(labels: &[Label]) -> HashMap<u32, f64> {
     labels.iter().enumerate().filter_map(hash).collect()
 }
 
-/// A category as CatBoost takes it: text as it stands, a whole number as its text.
+/// Reads a category as CatBoost does: text as it is, a whole number as its text.
 fn read_hashed(codes: &HashMap<u32, f64>, cell: Cell<'_>) -> Result<Value, BadCell> {
     let text = match cell {
         Cell::Text(text) => text.to_owned(),
@@ -159,7 +161,8 @@ impl ClassNames {
 
 impl Labels {
     fn new(categories: &Categories, labels: &[Label]) -> Self {
-        // XGBoost refuses them; others have them where missing values or values in no set go.
+        // XGBoost refuses unknown labels; the others treat them as missing values or as values in
+        // no set.
         let refused = categories.rule == CategoryRule::TruncateNonNegative;
         let unseen = (!refused).then(|| categories.unseen_value().unwrap_or(f64::NAN));
         let mut all = Self { by_text: HashMap::new(), by_number: HashMap::new(), unseen };
@@ -202,13 +205,13 @@ impl Labels {
     }
 }
 
-/// The bits of a number; the two zeros are one.
+/// The bits of a number; the two zeros count as equal.
 fn bits(number: f64) -> u64 {
     (number + 0.0).to_bits()
 }
 
-/// The number that a field's text stands for: a decimal, `inf`, `nan` or nothing (missing), or a truth
-/// value.
+/// The number that a field's text stands for: a decimal, `inf`, a truth value, or NaN for `nan` and
+/// for an empty field (missing).
 pub(super) fn number(text: &str) -> Option<f64> {
     let text = text.trim_ascii();
     if text.is_empty() {
@@ -296,7 +299,7 @@ mod tests {
         assert_eq!(read(Cell::Text("red")), Value::Known(0.0));
         assert_eq!(read(Cell::Text("7")), Value::Known(1.0));
         assert_eq!(read(Cell::Number(7.0)), Value::Known(1.0));
-        // A code is no category: it is hashed like everything else.
+        // The text `0` is not a code here: it is hashed like every other text.
         assert_eq!(read(Cell::Text("0")), Value::Unseen(-1.0));
         for cell in [Cell::Missing, Cell::Number(7.5), Cell::Number(f64::NAN)] {
             assert!(matches!(meaning.read(cell), Err(BadCell::NoCategory)), "{cell:?}");

@@ -1,4 +1,4 @@
-//! Which column of a table is which feature of a model.
+//! Matches the columns of a table with the features of a model.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ pub(super) struct Columns {
     pub(super) positions: Vec<usize>,
     /// The target's column.
     pub(super) target: Option<usize>,
-    /// The columns whose text is handed through.
+    /// The id columns, whose text is copied to the output.
     pub(super) ids: Vec<usize>,
     /// Names of columns that are neither an input nor the target nor an id.
     pub(super) ignored: Vec<String>,
@@ -31,8 +31,8 @@ pub(super) struct Columns {
 const SHOWN: usize = 8;
 
 impl Columns {
-    /// By name where the table has every name of the model; by order where the model has no names, or
-    /// the table none of them, and there are as many columns as features.
+    /// Matches by name if the table has every name of the model. Matches by order if the model has
+    /// no names, or the table none of them, and there are as many columns as features.
     pub(super) fn matching(
         features: &Features,
         names: &[String],
@@ -59,7 +59,8 @@ impl Columns {
         for &column in &inputs {
             by_name.entry(&names[column]).or_default().push(column);
         }
-        // No table has more columns than it has names, so a huge declared count costs nothing here.
+        // A table has no more columns than names, so a huge declared number of features costs
+        // nothing here.
         let known =
             (0..features.len()).take(inputs.len() + 1).map(|index| features.name(FeatureId::new(index)));
         let matched = known.filter(|name| by_name.contains_key(name.as_ref())).count();
@@ -103,7 +104,7 @@ impl Columns {
     }
 }
 
-/// Does the model give two features one name? Then names cannot tell columns.
+/// Does the model give two features the same name? Then names cannot identify columns.
 fn has_duplicates(features: &Features) -> bool {
     if !features.has_names() {
         return false;

@@ -1,4 +1,5 @@
-//! CSV, plain or compressed with gzip, read record by record. Blank lines are skipped, as pandas does.
+//! CSV, plain or compressed with gzip, read record by record. Blank lines are skipped, as pandas
+//! does.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -15,13 +16,14 @@ use super::cell::Cell;
 use super::reading::{Reading, Separator};
 use super::{Put, Source};
 
-/// The first bytes of what gzip has compressed.
+/// The first bytes of gzip data.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// As far into a table its first line is looked for, to tell what separates the fields.
+/// The most bytes that are read to find the first line, which tells the separator of the fields.
 const LONGEST_FIRST_LINE: u64 = 1 << 20;
 
-/// Bytes and separators of one line at most: a small file of gzip may have lines that no memory has room for.
+/// The most bytes and separators of one line: a small gzip file may hold lines that are too long
+/// for any memory.
 const LONGEST_LINE: usize = 1 << 26;
 const MOST_SEPARATORS: usize = 1 << 20;
 
@@ -29,23 +31,24 @@ pub(super) struct CsvTable {
     reader: Reader<Box<dyn Read>>,
     names: Vec<String>,
     record: ByteRecord,
-    /// What was read since the last record began.
+    /// Bytes and separators read since the last record began.
     line: Arc<Line>,
-    /// The first record where it is a row, until it has been given out.
+    /// The first record, if it is a row, until it has been returned.
     first: Option<ByteRecord>,
     has_header: bool,
-    /// Rows before the last chunk, and the byte at which each row in it starts.
+    /// Rows before the last chunk, and the byte at which each row of the chunk starts.
     before: u64,
     starts: Vec<u64>,
-    /// The file, where it can be read again.
+    /// The file's path, if the file can be read again.
     path: Option<PathBuf>,
     read: Arc<AtomicU64>,
-    /// The file's size; 0 for what has none.
+    /// The file's size; 0 if it has none.
     length: u64,
 }
 
 impl CsvTable {
-    /// A table whose first bytes have been read already. `is_name` knows column names that are expected.
+    /// Opens a table whose first bytes have been read already. `is_name` recognises expected column
+    /// names.
     pub(super) fn open(
         head: Vec<u8>,
         file: File,
@@ -125,7 +128,7 @@ impl CsvTable {
 
     /// `row 17 (line 18)` for a row, counted from 1, that starts at a byte.
     fn row(&self, row: u64, start: Option<u64>) -> String {
-        // The reader's own line numbers are off after blank lines and where lines end with CR LF.
+        // The reader's own line numbers are wrong after blank lines and if lines end with CR LF.
         let line = self.path.as_ref().zip(start).and_then(|(path, start)| line_of(path, start).ok());
         match line {
             Some(line) => format!("row {row} (line {line})"),
@@ -157,7 +160,7 @@ impl Source for CsvTable {
             }
             for (feature, &column) in wanted.iter().enumerate() {
                 let place = || format!("{}, column {:?}", self.place(row), self.names[column]);
-                // The reader has checked that every record is as long as the first.
+                // The reader has checked that every record has as many fields as the first.
                 let field = str::from_utf8(&self.record[column])
                     .map_err(|_| anyhow!("{}: the field is not UTF-8 text", place()))?;
                 let cell = if field.is_empty() { Cell::Missing } else { Cell::Text(field) };
@@ -176,7 +179,7 @@ impl Source for CsvTable {
     }
 }
 
-/// An error of the CSV reader in the words of this program.
+/// Turns an error of the CSV reader into a message for users.
 fn explain(error: &csv::Error, place: &str) -> anyhow::Error {
     match error.kind() {
         ErrorKind::UnequalLengths { expected_len, len, .. } => {
@@ -215,7 +218,8 @@ impl Read for Counted {
     }
 }
 
-/// How many bytes and separators were read since a record began. What the reader had read ahead by then is not counted.
+/// How many bytes and separators were read since a record began. Bytes that the reader had already
+/// read ahead are not counted.
 #[derive(Default)]
 struct Line {
     bytes: AtomicUsize,
@@ -229,7 +233,7 @@ impl Line {
     }
 }
 
-/// Ends with an error where a line is too long.
+/// A reader that returns an error if a line is too long.
 struct Limited<R> {
     input: R,
     separator: u8,

@@ -1,9 +1,9 @@
 //! Tables of inputs: CSV (plain or gzip) or Parquet, read in chunks of constant size.
 //!
-//! [`Table`] matches a file's columns with a model's features ([`columns`]), reads cells as the model
-//! takes them ([`cell`]) and hands out row-major `f64` values, ready for prediction. Decimals are read as
-//! f64 and, where the model takes f32, rounded to f32 by the model's input domain: the two steps that
-//! pandas and the libraries take.
+//! [`Table`] matches a file's columns with a model's features ([`columns`]), reads cells as the
+//! model does ([`cell`]) and returns row-major `f64` values, ready for prediction. Decimals are
+//! read as f64 and, if the model reads f32, then rounded to f32 by the model's input domain: the
+//! same two steps that pandas and the libraries take.
 
 mod cell;
 mod columns;
@@ -31,33 +31,33 @@ use secateur::internal::text::{counted, printable, rows_of_a_pipeline};
 /// The first bytes of a Parquet file.
 const PARQUET: &[u8] = b"PAR1";
 
-/// How many values a chunk holds, give or take a row.
+/// How many values a chunk holds, rounded down to whole rows.
 const CHUNK_VALUES: usize = 1 << 16;
 
 /// A file that holds a table.
 trait Source {
-    /// The column names; 0, 1, 2, ... where the file has none.
+    /// The column names; 0, 1, 2, ... if the file has none.
     fn names(&self) -> &[String];
 
-    /// Does the file hold the names?
+    /// Does the file contain the names?
     fn has_header(&self) -> bool {
         true
     }
 
-    /// Reads up to `most` rows. `put` gets each cell of the `wanted` columns with its row in this chunk and
-    /// its position in `wanted`; what it objects to becomes an error with the place. Gives the number
-    /// of rows, 0 at the end.
+    /// Reads up to `most` rows and returns their number, 0 at the end. `put` gets each cell of the
+    /// `wanted` columns with its row in this chunk and its position in `wanted`; if it returns an
+    /// error, the place is added to it.
     fn fill(&mut self, wanted: &[usize], most: usize, put: &mut Put<'_>) -> Result<usize>;
 
-    /// Does a column hold numbers or text?
+    /// Can the values of a column be read, as numbers or text?
     fn is_readable(&self, _column: usize) -> bool {
         true
     }
 
-    /// Where a row of the last chunk is in the file: `row 17 (line 18)`.
+    /// The place of a row of the last chunk in the file: `row 17 (line 18)`.
     fn place(&self, row: usize) -> String;
 
-    /// How much has been read, from 0 to 1, where that is known.
+    /// The share of the file that has been read, from 0 to 1, if it is known.
     fn done(&self) -> Option<f64>;
 }
 
@@ -76,21 +76,22 @@ pub(crate) struct Table {
     rows_per_chunk: usize,
 }
 
-/// What a caller wants to know of the target.
+/// How a caller uses the target column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// Nothing: it is no input.
+    /// Not at all: it is only excluded from the inputs.
     Ignored,
     /// The rows' classes, if every row has one of the model's.
     ClassesIfAll,
-    /// The rows' classes; a cell that is none is an error.
+    /// The rows' classes; a cell that is not a class is an error.
     Classes,
 }
 
-/// What is read of a chunk besides the model's inputs.
+/// What is read from a chunk besides the model's inputs.
 enum Beside<'a> {
     Nothing,
-    /// The class of each row: the target's. A cell that is no class of the model is an error, or the end of the classes.
+    /// The class of each row, from the target column. A cell that is not a class of the model is an
+    /// error if `strict`; otherwise no classes are returned.
     Classes {
         found: &'a mut Vec<ClassId>,
         strict: bool,
@@ -99,7 +100,7 @@ enum Beside<'a> {
     Ids(&'a mut Vec<String>),
 }
 
-/// Values of a column that are none of the model's categories.
+/// Values of a column that are not categories of the model.
 #[derive(Clone, Default)]
 struct Unseen {
     count: u64,
@@ -107,7 +108,7 @@ struct Unseen {
 }
 
 impl Table {
-    /// Opens a table for a model; `target` names a column that is no input.
+    /// Opens a table for a model; `target` names a column that is not an input.
     pub(crate) fn open(
         path: &Path,
         ensemble: &Ensemble,
@@ -117,8 +118,9 @@ impl Table {
         Self::open_with_ids(path, ensemble, target, &[], reading)
     }
 
-    /// The same with columns whose text is handed through ([`next_rows_and_ids`](Self::next_rows_and_ids)). They are no
-    /// inputs, unless the model has features of their names.
+    /// The same with id columns, whose text is copied to the output
+    /// ([`next_rows_and_ids`](Self::next_rows_and_ids)). They are not inputs, unless the model has
+    /// features of their names.
     pub(crate) fn open_with_ids(
         path: &Path,
         ensemble: &Ensemble,
@@ -167,8 +169,8 @@ impl Table {
         open().with_context(|| path.display().to_string())
     }
 
-    /// Opens a table that belongs to no model, with the names of all of its columns but `target`. They hold numbers, or
-    /// are among the `text_columns` in the end.
+    /// Opens a table without a model; returns the names of all columns except `target`. A column
+    /// whose text is no number is listed in `text_columns` at the end.
     pub(crate) fn without_model(
         path: &Path,
         target: Option<&str>,
@@ -199,7 +201,7 @@ impl Table {
         Ok((inputs, table))
     }
 
-    /// The columns in which text was seen where a table belongs to no model, each with the first text.
+    /// For a table without a model: the columns that contain text, each with its first text.
     pub(crate) fn text_columns(&self) -> Vec<(usize, &str)> {
         let texts = self.unseen.iter().enumerate();
         texts.filter_map(|(column, unseen)| Some((column, unseen.first.as_deref()?))).collect()
@@ -210,12 +212,12 @@ impl Table {
         self.columns.matching
     }
 
-    /// The columns that are no input, the target aside.
+    /// The columns that are neither inputs nor the target.
     pub(crate) fn ignored(&self) -> &[String] {
         &self.columns.ignored
     }
 
-    /// Reads the next rows into `rows`, row-major, and gives their number; 0 at the end.
+    /// Reads the next rows into `rows`, row-major, and returns their number; 0 at the end.
     pub(crate) fn next_rows(&mut self, rows: &mut Vec<f64>) -> Result<usize> {
         self.next_chunk(rows, Beside::Nothing)
     }
@@ -225,7 +227,8 @@ impl Table {
         self.next_chunk(rows, Beside::Ids(ids))
     }
 
-    /// Reads rows until there are so many, or the table ends; and their classes where these are wanted.
+    /// Reads rows until there are `most`, or the table ends; with their classes if these are
+    /// wanted.
     pub(crate) fn first_rows(&mut self, most: usize, target: Target) -> Result<(Vec<f64>, Vec<ClassId>)> {
         let (mut rows, mut classes) = (Vec::new(), Vec::new());
         let (mut chunk, mut chunk_classes) = (Vec::new(), Vec::new());
@@ -315,12 +318,12 @@ impl Table {
         Ok(count)
     }
 
-    /// How much has been read, from 0 to 1, where that is known.
+    /// The share of the file that has been read, from 0 to 1, if it is known.
     pub(crate) fn done(&self) -> Option<f64> {
         self.source.done()
     }
 
-    /// A refusal of the model, told by the table's own rows and columns.
+    /// Turns a model's refusal of a value into a message with the table's own row and column.
     pub(crate) fn explain(&self, error: &PredictError) -> anyhow::Error {
         let path = self.path.display();
         match error {
@@ -341,7 +344,7 @@ impl Table {
         }
     }
 
-    /// A sentence where the first line of the file was found to be a row.
+    /// A note if the first line of the file was taken for a row.
     pub(crate) fn header_note(&self) -> Option<String> {
         (!self.source.has_header() && self.reading.header == reading::Header::Auto).then(|| {
             format!(
@@ -352,7 +355,7 @@ impl Table {
         })
     }
 
-    /// A sentence for each column with values that are none of the model's categories.
+    /// A note for each column with values that are not categories of the model.
     pub(crate) fn unseen_notes(&self) -> impl Iterator<Item = String> + '_ {
         self.feature_names.iter().zip(&self.unseen).filter_map(|(name, unseen)| {
             let first = unseen.first.as_ref()?;
@@ -373,7 +376,7 @@ fn open_source(path: &Path, reading: &Reading, is_name: &dyn Fn(&str) -> bool) -
         std::io::ErrorKind::NotFound => anyhow!("there is no such file"),
         _ => anyhow!("cannot be read: {error}"),
     })?;
-    // Told by content, and without going back: the file may be a pipe.
+    // The format is detected by content, without seeking back: the file may be a pipe.
     let mut head = Vec::new();
     file.by_ref().take(PARQUET.len() as u64).read_to_end(&mut head).context("cannot be read")?;
     if head == PARQUET {

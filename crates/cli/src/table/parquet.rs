@@ -1,8 +1,8 @@
 //! Flat Parquet files, read column by column, a chunk of rows at a time.
 //!
-//! Numbers, truth values and text are taken (dictionaries included); nulls are missing values. Dates,
-//! decimals, binary data and nested columns are refused where a feature needs them. The index columns that
-//! pandas adds are no columns of the table.
+//! Numbers, truth values and text are read (dictionaries included); nulls are missing values.
+//! Dates, decimals, binary data and nested columns are refused if a feature needs them. The index
+//! columns that pandas adds are ignored.
 
 use std::fs::File;
 use std::str;
@@ -35,9 +35,9 @@ pub(super) struct ParquetTable {
 struct Column {
     /// The position among the file's leaf columns.
     leaf: usize,
-    /// Nulls may occur: there are definition levels.
+    /// May nulls occur? If so, there are definition levels.
     optional: bool,
-    /// How whole numbers are read, or what the values are that cannot be read at all.
+    /// How whole numbers are read, or the name of the values if they cannot be read.
     integers: Result<Integers, &'static str>,
 }
 
@@ -228,7 +228,7 @@ fn read<T: DataType>(
     Ok(())
 }
 
-/// How a column's whole numbers are read, or what the values are that cannot be read at all.
+/// How a column's whole numbers are read, or the name of the values if they cannot be read.
 fn integers(column: &ColumnDescriptor) -> Result<Integers, &'static str> {
     if column.max_rep_level() > 0 || column.path().parts().len() > 1 {
         return Err("nested values");

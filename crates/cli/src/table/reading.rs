@@ -1,4 +1,5 @@
-//! How the text of a CSV table is read: its header, the character between fields, and which texts are missing values.
+//! How the text of a CSV table is read: its header, the character between fields, and the texts
+//! that stand for missing values.
 
 use std::str::FromStr;
 
@@ -48,12 +49,12 @@ impl FromStr for Separator {
 }
 
 impl Separator {
-    /// What separates the fields of a table that begins with this text: a comma, unless the first line that is not
-    /// blank has semicolons or tabs and no comma.
+    /// The separator of a table that begins with this text: a comma, unless the first line that is
+    /// not blank has semicolons or tabs and no comma.
     pub(super) fn of(beginning: &[u8]) -> Self {
         let blank = |line: &&[u8]| line.iter().all(|byte| byte.is_ascii_whitespace() && *byte != b'\t');
         let line = beginning.split(|&byte| byte == b'\n').find(|line| !blank(line)).unwrap_or_default();
-        // Every second part between quotation marks is quoted.
+        // Splitting at quotation marks makes every second part a quoted one.
         let outside = line.split(|&byte| byte == b'"').step_by(2);
         let found = |separator: &u8| outside.clone().any(|part| part.contains(separator));
         let likely = [b',', b';', b'\t'].into_iter().find(found);
@@ -62,14 +63,15 @@ impl Separator {
 }
 
 impl Reading {
-    /// Are these fields, the first of a table, its column names? `is_name` knows names that are expected.
+    /// Are these fields, the first of a table, its column names? `is_name` recognises expected
+    /// names.
     pub(super) fn is_header<'a>(
         &self,
         fields: impl Iterator<Item = &'a str> + Clone,
         is_name: impl Fn(&str) -> bool,
     ) -> bool {
         let number = |field: &str| field.trim_ascii().parse::<f64>().is_ok();
-        // What pandas writes for columns without names.
+        // The names that pandas writes for columns without names.
         let counted = || fields.clone().enumerate().all(|(index, field)| field == index.to_string());
         match self.header {
             Header::Yes => true,

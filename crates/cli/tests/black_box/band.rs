@@ -1,10 +1,11 @@
-//! What is said of a band: a claim about exact sums never promises what the library returns.
+//! What is reported about a band: a claim about exact sums never promises what the library returns.
 
 use serde_json::Value;
 
 use crate::support::{FLOWERS, Folder};
 
-/// One-against-all with scores that saturate: whatever the exact scores say, LightGBM returns class 0.
+/// A one-against-all model with scores that saturate: whatever the exact scores are, LightGBM
+/// returns class 0.
 const SATURATED: &str = include_str!("../../../../testdata/models/lightgbm/saturated_ova.txt");
 
 /// The text without its line breaks.
@@ -54,13 +55,14 @@ fn saturation_is_named_and_the_advice_works() {
     }
     assert!(!run.stderr.contains("overflow") && !run.stderr.contains("use band 0"), "{}", run.stderr);
     folder.run("verify model.txt model.txt").refused();
-    // Band 0 is possible, and says that it is not about what the library returns.
+    // Band 0 is possible, and the output says that it does not cover what the library returns.
     folder.file("rows.csv", "a,b\n1,1\n0,0\n0,1\n");
     let run = folder.run("prune model.txt -o out.txt --band 0 --data rows.csv");
     assert!(flat(run.ok()).contains("no band covers the library's rounding"), "{}", run.stdout);
     assert!(flat(&run.stdout).contains("otherwise than the exact sums"), "{}", run.stdout);
     let data = json(folder.run("prune model.txt -o out.txt --band 0 --data rows.csv --json").ok());
-    // Class 0 always, where the exact sums say 1 or 2 for the first and the last row.
+    // The library always returns class 0; the exact sums give class 1 or 2 for the first and the
+    // last row.
     assert_eq!(data["data"]["rounded"], 2, "{data}");
     assert_eq!(data["data"]["in_band"], Value::Null);
     folder.file("smaller.txt", SATURATED.replace("sigmoid:1.3", "sigmoid:0.312"));

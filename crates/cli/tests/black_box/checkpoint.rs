@@ -1,11 +1,12 @@
-//! `secateur verify --checkpoint`: a search that was ended goes on, and what is no checkpoint of it is refused.
+//! `secateur verify --checkpoint`: a search that was ended can be resumed, and a file that is not a
+//! checkpoint of it is refused.
 
 use crate::support::{FLOWERS, Folder, UNNAMED};
 
 fn folder() -> Folder {
     let folder = Folder::new();
     folder.file("a.txt", FLOWERS);
-    // Another model that decides alike: a leaf that is a little farther from the boundary.
+    // Another model that decides alike: one leaf is a little farther from the boundary.
     folder.file("b.txt", FLOWERS.replace("leaf_value=-0.5 0.25 0.7", "leaf_value=-0.5 0.25 0.70001"));
     folder.file("u.json", UNNAMED);
     folder

@@ -1,4 +1,4 @@
-//! `secateur demo` works in any folder and overwrites nothing of the user's.
+//! `secateur demo` works in any folder and overwrites none of the user's files.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn the_demo_runs_twice_and_names_every_file_it_wrote() {
         assert!(first.ok().contains(&format!("\n  secateur-demo/{name}\n")), "{name}");
         assert!(folder.path().join("secateur-demo").join(name).is_file());
     }
-    // The README tells how many trees are left: the number comes from here.
+    // The README states how many trees are left; that number must be the demo's.
     let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
     let told = readme.split("60 trees become ").nth(1).expect("the README tells what the demo does");
     let told: u64 = told.split(',').next().unwrap().parse().unwrap();

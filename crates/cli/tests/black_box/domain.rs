@@ -1,4 +1,5 @@
-//! `--domain` and `secateur domain`: what is claimed then, that every output says so, and what is refused.
+//! `--domain` and `secateur domain`: what is claimed, that every output says so, and what is
+//! refused.
 
 use serde_json::Value;
 
@@ -22,7 +23,7 @@ fn a_claim_about_a_domain_is_said_everywhere() {
     folder.file("model.txt", model());
     folder.file("other.txt", stumps(&[(1, 0.5, -1.0, 1.0)]));
     folder.file("inputs.toml", EQUAL);
-    // Everywhere they differ, in the domain they do not.
+    // The models differ on some inputs, but not on those in the domain.
     assert_eq!(folder.run("verify model.txt other.txt --json").code, Some(1));
     let same =
         json(folder.run("verify model.txt other.txt --domain inputs.toml --json --certificate proof").ok());
@@ -34,7 +35,7 @@ fn a_claim_about_a_domain_is_said_everywhere() {
         "claim for every input of the domain, as the libraries decide",
         "in every column; of those: a, b together take one of 2 rows",
     ] {
-        // However the lines are broken.
+        // Line breaks do not matter.
         let told = words.ok().split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(told.contains(part), "{part:?} is not in\n{told}");
     }
@@ -83,7 +84,7 @@ fn counterexamples_and_start_points_are_in_the_domain() {
     assert!(run.stdout.contains("data            2 rows"), "{}", run.stdout);
 }
 
-/// Inputs on which another model scores so much: `a` and `b` are both high, or neither is.
+/// A domain of inputs on which another model's score is at least 3: `a` and `b` are both high.
 #[test]
 fn scores_of_another_model_choose_the_inputs() {
     let folder = Folder::new();
@@ -127,7 +128,7 @@ fn scores_of_another_model_choose_the_inputs() {
     assert!(folder.run("inspect model.txt --domain inputs/high.toml").ok().contains("score.txt"));
     let facts = json(folder.run("inspect model.txt --domain inputs/high.toml --json").ok());
     assert_eq!(facts["domain"]["where"][0]["at_least"], 3.0);
-    // Scores, too, are compared on those inputs alone, and never farther apart than on all.
+    // Scores, too, are compared only on those inputs, and never farther apart than on all.
     let all = json(folder.run("verify model.txt other.txt --scores --json").ok());
     let high = json(folder.run("verify model.txt other.txt --scores --domain inputs/high.toml --json").ok());
     let at_most = |found: &Value| found["scores"]["at_most"].as_f64().unwrap();

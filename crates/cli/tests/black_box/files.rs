@@ -1,4 +1,5 @@
-//! No file that is read is written to, whatever its name; and what a failed run says of files is what is there.
+//! No command writes to a file that it reads, whatever its name; and what a failed run reports
+//! about files is true.
 
 use std::fs::File;
 use std::os::unix::fs::symlink;
@@ -35,7 +36,7 @@ fn predict_does_not_overwrite_its_model_or_its_table() {
         let run = folder.run(&format!("predict model.txt --data table.csv -o {name}"));
         assert!(run.refused().contains(&format!("{name}: this is {what}")), "{}", run.stderr);
     }
-    // Read through a link, the file is the same.
+    // A file that is read through a link is still the same file.
     let run = folder.run("predict link.txt --data link.csv -o table.csv");
     assert!(run.refused().contains("the table itself"), "{}", run.stderr);
     assert_eq!((folder.read("model.txt").as_str(), folder.read("table.csv").as_str()), (FLOWERS, TABLE));
@@ -67,7 +68,7 @@ fn no_two_files_of_a_run_are_the_same() {
     assert_eq!((folder.read("model.txt").as_str(), folder.read("table.csv").as_str()), (FLOWERS, TABLE));
 }
 
-/// Runs with a standard output that is full.
+/// Runs a command whose standard output is full.
 #[cfg(target_os = "linux")]
 fn with_full_stdout(folder: &Folder, words: &str) -> Run {
     let full = File::options().write(true).open("/dev/full").unwrap();
@@ -99,7 +100,8 @@ fn where_a_file_cannot_be_completed_none_is_written() {
 fn files_that_may_not_grow_leave_nothing() {
     let folder = folder();
     let names = folder.names();
-    // The shell's limit is in blocks of 512 bytes or 1024; the page is larger than either, the model is not.
+    // The shell's limit is in blocks of 512 or 1024 bytes. The page is larger than 8 of either, the
+    // model is not.
     let command = format!(
         "trap '' XFSZ; ulimit -f 8; exec {} prune model.txt -o out.txt --certificate proof --report page.html",
         env!("CARGO_BIN_EXE_secateur")

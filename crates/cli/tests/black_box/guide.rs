@@ -1,4 +1,5 @@
-//! Every command of the guide to the command line and of the tutorial is run, and every output that they show is compared.
+//! Runs every command of the command-line guide and of the tutorial, and compares every output that
+//! they show.
 
 use std::env;
 use std::path::Path;
@@ -28,7 +29,7 @@ fn tells_the_truth(page: &str, least: usize) {
         for (command, shown) in steps(kind, &lines) {
             commands += 1;
             let output = run(&folder, command);
-            // A command without output in the guide may print what it likes.
+            // The output of a command is not compared if the guide shows none.
             if !shown.is_empty() {
                 assert_eq!(output.trim_end(), shown.join("\n"), "{command}");
             }
@@ -37,7 +38,7 @@ fn tells_the_truth(page: &str, least: usize) {
     assert!(commands >= least, "only {commands} commands were found on the page");
 }
 
-/// The fenced blocks, with their language.
+/// The fenced blocks, each with its language.
 fn blocks(text: &str) -> Vec<(&str, Vec<&str>)> {
     let mut blocks = Vec::new();
     let mut open: Option<(&str, Vec<&str>)> = None;
@@ -52,7 +53,7 @@ fn blocks(text: &str) -> Vec<(&str, Vec<&str>)> {
     blocks
 }
 
-/// The commands of a block, each with the output shown.
+/// The commands of a block, each with the output that the page shows.
 fn steps<'a>(kind: &str, lines: &[&'a str]) -> Vec<(&'a str, Vec<&'a str>)> {
     let mut steps: Vec<(&str, Vec<&str>)> = Vec::new();
     for line in lines {
@@ -66,7 +67,8 @@ fn steps<'a>(kind: &str, lines: &[&'a str]) -> Vec<(&'a str, Vec<&'a str>)> {
     steps
 }
 
-/// What the command prints, both streams as on a terminal; it must not fail unless it shows an error.
+/// The output of a command, with both streams as on a terminal. It must not fail unless it shows an
+/// error.
 fn run(folder: &Folder, command: &str) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_secateur")).parent().unwrap();
     let path = env::join_paths(

@@ -1,8 +1,9 @@
-//! Which inputs a claim is about, for models of every pair of number types: every output says it, in the same words, and
-//! nobody who asks for every input gets a claim about f32 numbers.
+//! The inputs that a claim is about, for models of every pair of number types: every output states
+//! them in the same words, and nobody who asks for every input gets a claim about f32 numbers.
 //!
-//! `doubles.txt` (LightGBM, `x <= 0.1`) and `floats.json` (XGBoost, `x < 0.10000000149`) decide alike on every f32, and
-//! otherwise at the double 0.1: LightGBM says class 0 and XGBoost, which rounds it up to f32, class 1.
+//! `doubles.txt` (LightGBM, `x <= 0.1`) and `floats.json` (XGBoost, `x < 0.10000000149`) decide
+//! alike on every f32 and differently at the double 0.1: LightGBM returns class 0; XGBoost rounds
+//! the number up to f32 and returns class 1.
 
 use std::path::Path;
 use std::process::Command;
@@ -23,7 +24,7 @@ fn check(folder: &Folder, words: &str) -> (i32, String) {
     (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
 }
 
-/// A folder with a model of every kind of input, and whether each reads doubles.
+/// A folder with models of every kind: the name, whether it reads doubles, and its group.
 fn models() -> (Folder, Vec<(&'static str, bool, &'static str)>) {
     let folder = Folder::new();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata");
@@ -41,7 +42,7 @@ fn models() -> (Folder, Vec<(&'static str, bool, &'static str)>) {
     }
     folder.run("pack doubles.txt -o doubles.spk").ok();
     folder.run("pack floats.json -o floats.spk").ok();
-    // Models of one group have the same columns.
+    // Models of the same group have the same columns.
     let models = vec![
         ("doubles.txt", true, "hand"),
         ("floats.json", false, "hand"),
@@ -56,7 +57,8 @@ fn models() -> (Folder, Vec<(&'static str, bool, &'static str)>) {
     (folder, models)
 }
 
-/// What a claim about a pair says of its inputs: one word, a few, and the beginning of the sentence.
+/// How outputs describe the inputs of a claim about a pair: in one word, in a few words, and at the
+/// beginning of the sentence.
 fn expected(doubles: [bool; 2]) -> [&'static str; 3] {
     match doubles {
         [false, false] => ["all", "every input", "every f32 number, "],
@@ -75,7 +77,8 @@ fn every_output_says_which_inputs_are_meant_for_every_pair_of_number_types() {
         }
         let [scope, short, inputs] = expected([first.1, second.1]);
         mixed += usize::from(scope == "f32");
-        // A claim about decisions (where nothing is above the band they are alike), and one about scores.
+        // A claim about decisions (with a band so wide that they are alike), and a claim about
+        // scores.
         for asked in ["--band 1e9", "--scores --within 1e9"] {
             let pair = format!("{} {}", first.0, second.0);
             let words = format!("verify {pair} {asked}");
@@ -113,7 +116,7 @@ fn every_output_says_which_inputs_are_meant_for_every_pair_of_number_types() {
     assert_eq!(mixed, 10);
 }
 
-/// The certificate of a version that did not say it, byte for byte.
+/// A certificate of a version that did not state its inputs, byte for byte.
 #[test]
 fn a_claim_about_f32_numbers_is_none_about_every_input_nor_about_a_domain_of_doubles() {
     let (folder, _) = models();
@@ -134,7 +137,7 @@ fn a_claim_about_f32_numbers_is_none_about_every_input_nor_about_a_domain_of_dou
         assert_eq!(code, expected, "{domain}: {text}");
         assert_eq!(text.contains("the claim is about f32 numbers alone"), expected == 1, "{domain}: {text}");
     }
-    // The claim of a domain is about f32 numbers of it, too.
+    // A claim about a domain also covers only the f32 numbers in it.
     folder.file("domain.toml", "[columns.c0]\nmin = 0.0\nmax = 1.0\n");
     let words = "verify doubles.txt floats.json --domain domain.toml --certificate d --json";
     let json: Value = serde_json::from_str(folder.run(words).ok()).unwrap();

@@ -1,4 +1,4 @@
-//! `secateur inspect`: what it says, in words and as JSON.
+//! `secateur inspect`: its report, in words and as JSON.
 
 use crate::support::{FLOWERS, Folder, THREE_CLASSES, UNNAMED};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ fn the_decision_of_an_xgboost_model_is_told_in_its_own_number_type() {
     assert!(text.contains("2 features, 2 used by splits; the file has no names"), "{}", report.stdout);
 }
 
-/// The keys are a contract: scripts rely on them. They are listed in the crate's docs.
+/// The keys are a contract, because scripts rely on them. They are listed in the crate's docs.
 #[test]
 fn the_json_has_the_documented_keys() {
     let mut facts = inspected(FLOWERS);
@@ -67,7 +67,8 @@ fn the_json_has_the_documented_keys() {
     assert_eq!(facts["band"]["rounding"].take(), json!([band]));
     let [low, high] = [0, 1].map(|end| facts["band"]["probability"][end].take().as_f64().unwrap());
     assert!(low < 0.5 && 0.5 < high && high - low < 1e-12, "{low} {high}");
-    // Cells: length 2, width 2, each and missing; colours in the set or not, and missing.
+    // Cells: two of length, two of width, two of colour (in the set or not), and each column may be
+    // missing: 3 * 3 * 3.
     let cells = facts["log10_cells"].take().as_f64().unwrap();
     assert!((cells - 27f64.log10()).abs() < 1e-9, "{cells}");
     let column = |index: usize, name: &str| json!({"index": index, "name": name, "type": "f64", "splits": 1, "categories": null, "labels": null});
@@ -135,7 +136,7 @@ fn every_class_and_an_argmax_rule_are_told() {
     assert_eq!(facts["decision"]["threshold"], Value::Null);
     assert_eq!(facts["band"]["probability"], Value::Null);
     assert_eq!(facts["scores"]["count"], 3);
-    // Without labels the file says only which codes its splits name.
+    // Without labels, the file only has the codes that its splits name.
     assert_eq!(facts["features"]["columns"][1]["type"], "categorical");
     assert_eq!(facts["features"]["columns"][1]["labels"], Value::Null);
 }

@@ -1,4 +1,5 @@
-//! Category labels in `verify`: matched by label, told in every output, refused where nothing can be matched.
+//! Category labels in `verify`: they are matched by label, reported in every output, and refused if
+//! they cannot be matched.
 
 use secateur::ModelFile;
 use secateur_checker::{Limits, Verdict, check};
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{FLOWERS, Folder};
 
-/// The model of flowers with this list of labels, and this set of codes in its split on the colour.
+/// The flowers model with this list of labels, and this set of codes in its split on the colour.
 fn flowers(labels: &str, set: u32) -> String {
     let text = FLOWERS
         .replace(r#"[["red", "green", "blue"]]"#, labels)
@@ -69,7 +70,7 @@ fn other_codes_for_the_same_labels_are_identical() {
     };
     let Verdict::Valid(proved) = judge(&models[1]) else { panic!("{:?}", judge(&models[1])) };
     assert_eq!(proved.labels.by_label, ["colour"]);
-    // Other labels are another model.
+    // A model with other labels is another model.
     let other = ModelFile::parse(flowers(r#"[["green", "blue", "red"]]"#, 6).as_bytes()).unwrap();
     let Verdict::Invalid { reason, .. } = judge(&other) else { panic!("{:?}", judge(&other)) };
     assert_eq!(reason.code(), "digest.pruned");

@@ -1,4 +1,5 @@
-//! The binary as its users see it: arguments, files and pipes in; text, files and exit codes out.
+//! Tests of the binary as its users see it: arguments, files and pipes in; text, files and exit
+//! codes out.
 
 mod band;
 mod checkpoint;

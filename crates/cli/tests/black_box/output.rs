@@ -1,4 +1,4 @@
-//! Files are whole or not there; pipes, Ctrl-C and tables without end are dealt with.
+//! Files are whole or absent; pipes, Ctrl-C and endless tables are handled.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -28,7 +28,7 @@ fn the_output_file_is_replaced_whole() {
     assert_eq!((run.ok(), run.stderr.as_str()), ("", "out.csv: 1 row\n"));
     assert_eq!(folder.read("out.csv"), "class\n0\n");
     assert_eq!(folder.names(), ["model.txt", "out.csv", "table.csv"]);
-    // An error leaves what was there.
+    // An error leaves the existing file unchanged.
     folder.file("bad.csv", format!("{HEADER}{ROW}x,0,red\n"));
     folder.run("predict model.txt --data bad.csv --raw -o out.csv").refused();
     assert_eq!(fs::read_to_string(out).unwrap(), "class\n0\n");
@@ -82,7 +82,7 @@ fn a_reader_that_has_seen_enough_ends_the_run_quietly() {
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
 }
 
-/// A run that reads its table from a pipe that stays open.
+/// Starts a run that reads its table from a pipe that stays open.
 #[cfg(unix)]
 fn open_ended(folder: &Folder, flags: &[&str]) -> Child {
     let mut child = folder
@@ -104,7 +104,7 @@ fn predictions_come_before_the_table_ends() {
     let folder = folder();
     let mut child = open_ended(&folder, &[]);
     let mut stdin = child.stdin.take().unwrap();
-    // More than a chunk of rows, and less than the pipe of the answers holds.
+    // More rows than a chunk holds, but fewer than fill the pipe with answers.
     stdin.write_all(ROW.repeat(25_000).as_bytes()).unwrap();
     let mut out = BufReader::new(child.stdout.take().unwrap());
     for expected in ["class\n", "0\n", "0\n"] {
@@ -127,7 +127,7 @@ fn ctrl_c_ends_with_130_and_leaves_no_file() {
     child.stdin.as_mut().unwrap().write_all(ROW.repeat(30_000).as_bytes()).unwrap();
     wait_for("a temporary file", || folder.names().iter().any(|name| name.ends_with(".tmp")));
     send("INT", &child);
-    // The pipe stays open: the run has to end by itself.
+    // The pipe stays open, so the run has to end by itself.
     let stdin = child.stdin.take();
     let run = Run::end_of(child, "a table without end, and Ctrl-C");
     drop(stdin);

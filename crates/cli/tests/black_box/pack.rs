@@ -1,10 +1,11 @@
-//! `secateur pack` and `secateur self-test`: the same bits, the certificate of both steps, and each refusal.
+//! `secateur pack` and `secateur self-test`: the same bits, the certificate of both steps, and each
+//! refusal.
 
 use crate::support::{FLOWERS, Folder, LABELS, THREE_CLASSES, UNNAMED};
 
 const TABLE: &str = "length,width,colour\n1,0,red\n3,1,green\n3,2,blue\n,,\n3,nan,mauve\ninf,-INF,blue\n";
 
-/// The exit code of the checker for files of the folder.
+/// The checker's exit code for files of the folder.
 fn check(folder: &Folder, names: &str) -> u8 {
     let files = names.split_whitespace().map(|name| folder.path().join(name).into_os_string());
     secateur_checker::command::run(std::iter::once("secateur-check".into()).chain(files))
@@ -50,7 +51,7 @@ fn scaled_models_and_those_of_several_labels_pack() {
         assert_eq!(check(&folder, &format!("{name} model.spk model.cert")), 0);
         folder.run("self-test model.spk").ok();
     }
-    // Of each label, whether its probability is above the threshold of the file.
+    // For each label: it is given if its probability is above the threshold in the file.
     for (name, threshold) in [("several_labels.cbm", 0.5), ("several_labels_threshold.json", 0.3)] {
         let run = folder.run(&format!("predict {name} --data table.csv --proba"));
         for line in run.ok().lines().skip(1) {
@@ -91,7 +92,7 @@ fn one_certificate_covers_pruning_and_packing() {
     assert_eq!(object["outcome"], "same_decisions");
     assert!(object["trees"]["after"].as_u64() < object["trees"]["before"].as_u64(), "{object}");
     assert_eq!(check(&folder, "loans.txt loans.spk both.cert"), 0);
-    // A packing of the original itself is another file, and the certificate is not about it.
+    // A packing of the original itself is another file, which this certificate does not cover.
     folder.run("pack loans.txt -o other.spk --certificate other.cert").ok();
     assert_eq!(check(&folder, "loans.txt other.spk both.cert"), 1);
     assert_eq!(check(&folder, "loans.txt loans.spk other.cert"), 1);
@@ -114,7 +115,7 @@ fn what_cannot_be_packed_or_changed_is_refused() {
     refused("self-test model.skops", 2, "not a packed model");
     assert_eq!(check(&folder, "model.skops other.spk model.cert"), 1);
     assert_eq!(check(&folder, "other.txt model.spk model.cert"), 1);
-    // One byte of the file, and one of the certificate.
+    // One byte of the file is changed, then one of the certificate.
     let mut bytes = std::fs::read(folder.path().join("model.spk")).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
@@ -143,7 +144,7 @@ fn a_time_limit_ends_packing_and_testing_without_a_file() {
     assert_eq!(run.code, Some(3), "{}", run.stderr);
     assert!(run.stderr.contains("the time limit was reached") && run.stdout.is_empty(), "{}", run.stderr);
     folder.run("self-test loans.spk --time-limit 1h").ok();
-    // The search of a pruning ends at the limit, and what it has proved is packed.
+    // With --prune the search ends at the limit, and the model that it proved until then is packed.
     let run = folder.run("pack loans.txt -o pruned.spk --prune --time-limit 10s");
     assert!(run.stdout.contains("the same decisions on every input"), "{} {}", run.stdout, run.stderr);
 }

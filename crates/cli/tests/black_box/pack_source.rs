@@ -1,4 +1,5 @@
-//! `secateur pack -o model.c`: source that compiles and gives the library's bits, its certificate, and each refusal.
+//! `secateur pack -o model.c`: source that compiles and gives the library's bits, its certificate,
+//! and each refusal.
 
 use std::process::Command;
 
@@ -6,7 +7,7 @@ use secateur_testkit::Limited;
 
 use crate::support::{FLOWERS, Folder, LABELS, THREE_CLASSES, UNNAMED};
 
-/// The exit code of the checker for files of the folder, with flags and numbers as they are.
+/// The checker's exit code for files of the folder; flags and numbers are passed unchanged.
 fn check(folder: &Folder, names: &str) -> u8 {
     let is_flag = |word: &str| word.starts_with("--") || word.parse::<f64>().is_ok();
     let files = names.split_whitespace().map(|word| match is_flag(word) {
@@ -16,7 +17,7 @@ fn check(folder: &Folder, names: &str) -> u8 {
     secateur_checker::command::run(std::iter::once("secateur-check".into()).chain(files))
 }
 
-/// Compiles these files to a program and runs it.
+/// Compiles these files into a program and runs it.
 fn compiled(folder: &Folder, words: &str) -> (i32, String) {
     let strict = "-std=c99 -pedantic -Wall -Wextra -Werror -Os";
     let output = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
@@ -61,7 +62,7 @@ fn source_compiles_and_passes_its_test_and_is_certified() {
         let (code, told) = compiled(&folder, "fast.c fast_test.c");
         assert!(code == 0 && told.starts_with("0 of "), "{model}: {told}");
         assert_eq!(check(&folder, &format!("{model} fast.c fast.cert")), 0);
-        // The certificate of one file is not about another.
+        // The certificate of one file does not cover another.
         assert_eq!(check(&folder, &format!("{model} model.c all.cert")), 1);
     }
     assert_eq!(check(&folder, "three.txt all.h all.cert"), 1);
@@ -152,17 +153,18 @@ fn what_cannot_be_written_is_refused_and_the_users_files_stay() {
     for name in ["out.c", "out.h", "mine.c"] {
         assert!(!folder.path().join(name).exists(), "{name} was written");
     }
-    // A header that we wrote is ours to replace.
+    // A header that secateur wrote may be replaced.
     folder.run("pack model.json -o out.c").ok();
     folder.run("pack model.json -o out.c --name other").ok();
     let text = std::fs::read_to_string(folder.path().join("out.h")).unwrap();
     assert!(text.contains("other_raw"), "{text}");
-    // A whole model as a header is ours, too, but it is not what goes beside C.
+    // A whole model as a header is also written by secateur, but it is not the header that belongs
+    // beside a C file.
     folder.run("pack model.json -o whole.h").ok();
     let whole = std::fs::read(folder.path().join("whole.h")).unwrap();
     refused("pack model.json -o whole.c", "this file is something else; give OUT another name, or remove it");
     assert_eq!(std::fs::read(folder.path().join("whole.h")).unwrap(), whole);
-    // Source and the certificate of another kind, and a file that only has the name of source.
+    // Source with another kind of certificate, and a file that only has the name of source.
     folder.run("pack model.json -o out.c --certificate out.cert").ok();
     assert_eq!(check(&folder, "model.json mine.h out.cert"), 1);
     folder.run("verify model.json model.json --certificate pair.cert").ok();
@@ -185,7 +187,8 @@ fn a_rust_module_compiles_and_passes_its_test_and_is_certified() {
     assert!(run.code == Some(2) && run.stderr.contains("--name is for C"), "{}", run.stderr);
 }
 
-/// A WebAssembly module with its wrapper, page and test. Engines run modules in the tests of `emit` and of the Python package.
+/// Writes a WebAssembly module with its wrapper, page and test. The tests of `emit` and of the
+/// Python package run such modules in engines.
 #[test]
 fn a_webassembly_module_is_written_with_what_goes_beside_it_and_is_certified() {
     let folder = Folder::new();
@@ -229,7 +232,8 @@ fn a_webassembly_module_is_written_with_what_goes_beside_it_and_is_certified() {
     }
 }
 
-/// Leaves of 8 and 16 bits: the program gives the sums that its test expects, the checker takes the certificate, and what it says of it can be asked for.
+/// Leaves of 8 and 16 bits: the program gives the sums that its test expects, the checker accepts
+/// the certificate, and its claims can be asked for.
 #[test]
 fn quantised_leaves_compile_pass_their_test_and_are_certified() {
     let folder = Folder::new();
@@ -314,7 +318,7 @@ fn leaves_go_with_source_and_have_16_or_8_bits() {
     }
 }
 
-/// One certificate for pruning and quantising, and a domain for the bound.
+/// One certificate for pruning and quantising, and a bound for a domain.
 #[test]
 fn quantised_leaves_of_a_pruned_model_and_of_a_domain() {
     let folder = Folder::new();
@@ -323,7 +327,7 @@ fn quantised_leaves_of_a_pruned_model_and_of_a_domain() {
         folder.run("pack model.txt -o model.h --prune --leaves 16 --certificate model.cert --time-limit 60s");
     assert!(run.ok().contains("from the pruned model's"), "{}", run.stdout);
     assert_eq!(check(&folder, "model.txt model.h model.cert"), 0);
-    // The pruned model's scores are others, so nothing is claimed of the original's.
+    // The pruned model's scores differ, so nothing is claimed about the original's.
     assert_eq!(check(&folder, "model.txt model.h model.cert --within 1e9"), 1);
     let run = folder.run(
         "pack model.txt -o own.c --leaves 8 --no-missing --certificate own.cert --json --time-limit 20s",
@@ -331,7 +335,8 @@ fn quantised_leaves_of_a_pruned_model_and_of_a_domain() {
     let told: serde_json::Value = serde_json::from_str(run.ok()).unwrap();
     assert_eq!(check(&folder, "model.txt own.c own.cert"), 0);
     let everything = check(&folder, "model.txt own.c own.cert --every-input");
-    // Where the search gave a smaller bound it is about that domain, else about every input.
+    // If the search found a smaller bound, it covers the domain only; otherwise the bound covers
+    // every input.
     let searched = told["within"] != told["leaves"]["by_trees"];
     assert_eq!(
         (everything, &told["leaves"]["scope"]),

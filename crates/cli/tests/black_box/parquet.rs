@@ -1,4 +1,4 @@
-//! Parquet tables: every type of column that people have, nulls, row groups, and what is refused.
+//! Parquet tables: every common type of column, nulls, row groups, and what is refused.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ fn write(folder: &Folder, schema: &str, compression: Compression, groups: &[Vec<
     writer.close().unwrap();
 }
 
-/// The scores that the same rows give as CSV; an empty field is missing.
+/// The scores that the same rows give as CSV, where an empty field is missing.
 fn csv_scores(folder: &Folder, rows: &str) -> String {
     folder.file("same.csv", format!("length,width,colour\n{rows}"));
     folder.run("predict model.txt --data same.csv --raw").ok().to_owned()
@@ -107,7 +107,7 @@ fn whole_numbers_and_truth_values_are_numbers() {
     }";
     let group = vec![
         Column::Int64(vec![Some(5), Some(6), Some(7)]),
-        // Unsigned: 2^32 - 1.
+        // Read as unsigned, -1 is 2^32 - 1.
         Column::Int32(vec![Some(-1), Some(1), None]),
         Column::Bool(vec![Some(true), Some(false), Some(true)]),
         Column::Int64(vec![Some(2), Some(-1), Some(1)]),
@@ -134,7 +134,7 @@ fn ids_keep_every_digit() {
     write(&folder, schema, Compression::UNCOMPRESSED, &[columns]);
     let run = folder.run("predict model.txt --data table.parquet --id key");
     assert_eq!(run.ok(), "key,class\n9007199254740993,0\n,1\n");
-    // A target that is neither number nor text is left aside where its classes are not needed.
+    // A target that is neither a number nor text is ignored if its classes are not needed.
     assert_eq!(folder.run("prune model.txt -o out.txt --data table.parquet --target other").code, Some(0));
 }
 
@@ -200,7 +200,7 @@ fn columns_that_are_no_numbers_are_refused_where_they_are_needed() {
     assert_eq!(folder.run("predict model.txt --data table.parquet").ok(), "class\n0\n");
 }
 
-/// The table libraries must not bring us down: each byte of a small file is changed in turn.
+/// Damaged files must not crash the program: each byte of a small file is changed in turn.
 #[test]
 fn damaged_files_give_an_error_or_an_answer() {
     let folder = folder();

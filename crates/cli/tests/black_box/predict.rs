@@ -1,4 +1,4 @@
-//! `secateur predict`: scores with every bit, classes, tables as people have them.
+//! `secateur predict`: scores with every bit, classes, and tables as users have them.
 
 use crate::support::{FLOWERS, Folder, LABELS, Run, THREE_CLASSES, UNNAMED};
 
@@ -28,7 +28,7 @@ length,width,colour
 inf,-INF,blue
 ";
 
-/// What the two trees of FLOWERS add, in f64 and in order.
+/// The sums of the two trees of FLOWERS, in f64 and in the order of the file.
 fn flowers_scores() -> Vec<u64> {
     let sum = |a: f64, b: f64| (0.0 + a + b).to_bits();
     vec![
@@ -188,12 +188,12 @@ length,customer,width,colour,note
     let expected = "customer,note,class\n00017,\"one, two\",0\n,,0\nnan,\"a \"\"quote\"\"\",1\n";
     assert_eq!(run.ok(), expected);
     assert!(!run.stderr.contains("not used"), "{}", run.stderr);
-    // In front of scores and probabilities too, and a feature can be an id as well.
+    // Id columns also come before scores and probabilities, and a feature can be an id too.
     let run = predict(FLOWERS, table, "--id colour --raw");
     assert!(run.ok().starts_with("colour,score_0\nred,-0.4"), "{}", run.stdout);
     let run = predict(FLOWERS, table, "--id colour --proba");
     assert!(run.ok().starts_with("colour,class,p_0,p_1\nred,0,0."), "{}", run.stdout);
-    // Where columns are matched by order, an id is none of them.
+    // If columns are matched by order, an id column is not counted.
     let run = predict(UNNAMED, "7,0.2,1\n8,0.09,1\n", "--id 0");
     assert_eq!(
         run.ok(),

@@ -1,4 +1,4 @@
-//! `secateur prune`: what it writes, what it says, and what it refuses.
+//! `secateur prune`: its files, its output, and its refusals.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::support::{FLOWERS, Folder, LABELS, Run, THREE_CLASSES, UNNAMED};
 
-/// A LightGBM model of stumps on two columns: feature, threshold, and the two leaves.
+/// A LightGBM model of stumps on two columns, each given as feature, threshold, and two leaves.
 pub(crate) fn stumps(stumps: &[(usize, f64, f64, f64)]) -> String {
     let mut text =
         "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nlabel_index=0\nmax_feature_idx=1\n\
@@ -24,7 +24,7 @@ pub(crate) fn stumps(stumps: &[(usize, f64, f64, f64)]) -> String {
     text + "end of trees\n\nfeature_importances:\n\nparameters:\n[boosting: gbdt]\nend of parameters\n"
 }
 
-/// Six stumps, of which two splits matter: on `a` at 2, and on `b` at 5 where `a` is above it.
+/// Six stumps with only two splits that matter: on `a` at 2, and on `b` at 5 for larger `a`.
 pub(crate) fn compressible() -> String {
     stumps(&[
         (0, 2.0, -1.0, 0.25),
@@ -36,7 +36,8 @@ pub(crate) fn compressible() -> String {
     ])
 }
 
-/// A model that takes long to prune: trees of sixteen leaves with random splits on six columns.
+/// A model that takes a long time to prune: trees of sixteen leaves with random splits on six
+/// columns.
 #[cfg(unix)]
 fn large(trees: usize) -> String {
     let mut state = 1u64;
@@ -54,7 +55,7 @@ fn large(trees: usize) -> String {
         let thresholds = join((0..15).map(|_| format!("{:?}", draw(1000) as f64 / 1000.0)).collect());
         let leaves = join((0..16).map(|_| format!("{:?}", draw(2001) as f64 / 1000.0 - 1.0)).collect());
         let ones = |count: usize| join(vec!["1".to_owned(); count]);
-        // Node n has the children 2n+1 and 2n+2; from 15 on they are leaves.
+        // Node n has the children 2n+1 and 2n+2; nodes from 15 are leaves.
         let child = |node: i64| if node < 15 { node } else { -(node - 15) - 1 };
         let left = join((0..15).map(|node| child(2 * node + 1).to_string()).collect());
         let right = join((0..15).map(|node| child(2 * node + 2).to_string()).collect());
@@ -127,7 +128,7 @@ fn the_json_object_has_every_key_of_the_interface() {
     assert_eq!(object["bytes"]["after"], size("pruned.txt"));
     assert_eq!((&object["lower_bound"], &object["minimal"]), (&Value::from(2), &Value::from(true)));
     let band = object["band"]["score"].as_f64().unwrap();
-    // The leaves are such that the library rounds nothing.
+    // These leaves add up without rounding in the library.
     assert_eq!(band, 0.0);
     let probability: Vec<f64> =
         object["band"]["probability"].as_array().unwrap().iter().map(|p| p.as_f64().unwrap()).collect();
@@ -145,7 +146,7 @@ fn the_json_object_has_every_key_of_the_interface() {
     {
         assert!(keys.contains(&key), "{key}");
     }
-    // Models of more than two classes, and exact arithmetic, have no probabilities.
+    // There are no probabilities for models of more than two classes.
     folder.file("three.txt", THREE_CLASSES);
     let object = json(&folder.run("prune three.txt -o pruned3.txt --json"));
     assert_eq!(object["band"]["probability"], Value::Null);
@@ -172,7 +173,7 @@ fn nothing_to_prune_is_an_answer_with_a_reason() {
         "{}",
         words.stdout
     );
-    // Nothing changed, so the file is the original, byte for byte.
+    // Nothing changed, so the file equals the original, byte for byte.
     assert_eq!(folder.read("out.txt"), FLOWERS);
 }
 
@@ -260,7 +261,7 @@ fn a_certificate_is_written_beside_the_model() {
     assert!(matches!(verdict, Verdict::Valid(_)), "{verdict:?}");
     let words = folder.run("prune model.txt -o out.txt --certificate out.certificate");
     assert!(words.ok().contains("secateur-check model.txt out.txt out.certificate"), "{}", words.stdout);
-    // What cannot be written is told, and then there is no model either.
+    // If the certificate cannot be written, the run says so and writes no model either.
     says(&folder.run("prune model.txt -o new.txt --certificate no/out.certificate"), &["no/out.certificate"]);
     assert!(!folder.names().contains(&"new.txt".to_owned()));
 }
@@ -289,7 +290,7 @@ fn rows_are_compared_at_the_end() {
     );
     let run = folder.run("prune model.txt -o pruned.txt --data rows.csv --target class --json");
     assert_eq!(json(&run)["data"]["rows"], 3);
-    // The library takes no missing values here: the row is left out.
+    // This library accepts no missing values: the row is left out.
     folder.file("labels.skops", LABELS);
     folder.file("labelled.csv", "a,b\n1,2\n,3\n");
     let run = folder.run("prune labels.skops -o out.skops --data labelled.csv --json");
@@ -382,16 +383,16 @@ fn a_name_that_promises_another_format_is_pointed_out() {
 #[test]
 fn odd_models_get_a_clear_answer() {
     let folder = Folder::new();
-    // One tree that decides.
+    // A single tree that decides.
     folder.file("one.txt", stumps(&[(0, 2.0, -1.0, 1.0)]));
     let run = folder.run("prune one.txt -o out.txt");
     assert!(run.ok().starts_with("unchanged: its one tree is needed (proved)\n"), "{}", run.stdout);
-    // Trees that say the same everywhere: one class only.
+    // Trees with the same leaves everywhere: only one class.
     folder.file("constant.txt", stumps(&[(0, 2.0, 1.0, 1.0), (1, 3.0, 0.5, 0.5), (1, 3.0, 0.5, 0.25)]));
     let object = json(&folder.run("prune constant.txt -o out.txt --json"));
     assert!(object["trees"]["after"].as_u64().unwrap() <= 1, "{object}");
     assert!(folder.run("verify constant.txt out.txt").ok().starts_with("identical"));
-    // No tree can be told from another: the model decides one class, whatever its scores.
+    // No tree makes a difference: the model always decides for one class, whatever its scores.
     folder.file("one-class.txt", stumps(&[(0, 2.0, 1.0, 2.0), (1, 3.0, 0.5, 0.75)]));
     let object = json(&folder.run("prune one-class.txt -o out.txt --json"));
     assert!(object["trees"]["after"].as_u64().unwrap() <= 1, "{object}");
@@ -405,7 +406,8 @@ fn a_time_limit_of_nothing_still_writes_a_proved_model() {
     let run = folder.run("prune model.txt -o out.txt --time-limit 0s --json");
     assert!(matches!(run.code, Some(0 | 3)), "{:?} {}", run.code, run.stderr);
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
-    // Without time for the certificate the checker has not seen the model, and the exit code says so.
+    // Without time for the certificate the checker has not checked the model, and the exit code
+    // says so.
     let open = object["outcome"] == "budget_reached" || object["checked"] == false;
     assert_eq!(run.code == Some(3), open, "{object}");
     assert!(folder.run("verify model.txt out.txt").ok().starts_with("identical"));
@@ -460,7 +462,7 @@ fn the_pruner_without_its_whole_oracle_says_so_and_what_the_oracle_finds() {
     folder.file("model.txt", stumps(&[(0, 2.0, -1.0, 1.0), (1, 3.0, -1.5, 0.5), (0, 5.0, -0.25, 0.75)]));
     folder.file("rows.csv", "a,b,class\n1,1,0\n9,9,1\n");
     let base = "prune model.txt -o out.txt --data rows.csv --accept-unproved --method";
-    // One tree is enough for these two rows, and not for other inputs.
+    // One tree is enough for these two rows, but not for all inputs.
     let object = json(&folder.run(&format!("{base} rows --json --target class")));
     assert_eq!((&object["outcome"], &object["method"]), (&"unproved".into(), &"rows".into()));
     assert_eq!((&object["checked"], &object["certificate"]), (&false.into(), &Value::Null));
@@ -473,7 +475,7 @@ fn the_pruner_without_its_whole_oracle_says_so_and_what_the_oracle_finds() {
     let text = words.ok();
     assert!(text.starts_with("NOT PROVED: 3 -> 1 tree, decisions may change\n"), "{text}");
     assert!(text.contains("finds an input that was"), "{text}");
-    // An oracle with boxes enough refutes it.
+    // An oracle with enough boxes refutes that model.
     let object = json(&folder.run(&format!("{base} boxes --boxes 100000 --json")));
     assert_eq!((&object["outcome"], &object["checked"]), (&"unproved".into(), &false.into()));
     assert_eq!((&object["accuracy"], &object["oracle"]["outcome"]), (&Value::Null, &"identical".into()));
@@ -567,7 +569,7 @@ fn what_is_not_kept_is_said_and_measured() {
 #[test]
 fn how_well_probabilities_rank_is_measured_where_the_table_has_the_classes() {
     let folder = Folder::new();
-    // The first tree decides; the second ranks within a side.
+    // The first tree decides; the second ranks the rows within each side.
     folder.file("model.txt", stumps(&[(0, 2.0, -1.0, 1.0), (1, 3.0, -0.5, 0.5)]));
     let table = |classes: [&str; 4]| {
         let rows = ["1,1", "1,4", "3,1", "3,4"].into_iter().zip(classes);
@@ -576,12 +578,13 @@ fn how_well_probabilities_rank_is_measured_where_the_table_has_the_classes() {
     folder.file("rows.csv", table(["0", "1", "0", "1"]));
     let prune = "prune model.txt -o out.txt --data rows.csv --target y";
     let run = folder.run(prune);
-    // Ranked 0 1 0 1: three of four pairs are in order; with the first tree alone two of four are ties.
+    // The ranked classes are 0 1 0 1: three of four pairs are in order; with the first tree alone
+    // two of the four are ties.
     let words = run.ok().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("(AUC 0.7500 -> 0.5000)"), "{words}");
     let object = json(&folder.run(&format!("{prune} --json")));
     assert_eq!(object["probability_shift"]["auc"], serde_json::json!({"before": 0.75, "after": 0.5}));
-    // A target that holds something else is left aside, as before.
+    // A target with other values is ignored, as before.
     folder.file("rows.csv", table(["0", "1", "maybe", "1"]));
     let object = json(&folder.run(&format!("{prune} --json")));
     assert!(object["probability_shift"]["auc"].is_null(), "{object}");
@@ -591,7 +594,8 @@ fn how_well_probabilities_rank_is_measured_where_the_table_has_the_classes() {
 #[test]
 fn decisions_at_a_threshold_are_kept_and_checked() {
     let folder = Folder::new();
-    // Scores are -1.5, -0.5, 0.5 and 1.5: at one half the first tree decides, at 0.7 (a score of 0.85) both do.
+    // Scores are -1.5, -0.5, 0.5 and 1.5: at one half the first tree decides, at 0.7 (a score of
+    // 0.85) both trees do.
     folder.file("model.txt", stumps(&[(0, 2.0, -1.0, 1.0), (1, 3.0, -0.5, 0.5)]));
     let half = json(&folder.run("prune model.txt -o half.txt --json"));
     assert_eq!((&half["trees"]["after"], &half["threshold"]), (&Value::from(1), &Value::Null), "{half}");
@@ -602,7 +606,7 @@ fn decisions_at_a_threshold_are_kept_and_checked() {
         run.stdout
     );
     assert!(run.stdout.contains("secateur-check model.txt out.txt c --threshold 0.7"), "{}", run.stdout);
-    // At 0.9 (2.2) nobody is above, and no tree is needed.
+    // At 0.9 (a score of 2.2) no input is above the threshold, and no tree is needed.
     let run = folder.run("prune model.txt -o none.txt --threshold 0.9");
     let words = run.ok().split_whitespace().collect::<Vec<_>>().join(" ");
     for part in ["at the threshold 0.9", "is on the same side of 0.9 (> or >=", "predict among them"] {
@@ -614,7 +618,7 @@ fn decisions_at_a_threshold_are_kept_and_checked() {
     assert!((object["threshold"]["score"].as_f64().unwrap() - 9f64.ln()).abs() < 1e-12, "{object}");
     assert!(folder.run("verify model.txt none.txt --threshold 0.9").ok().starts_with("identical"));
     assert!(folder.run("verify model.txt half.txt").ok().starts_with("identical"));
-    // What is kept at one threshold is not at another.
+    // Decisions kept at one threshold need not be kept at another.
     for (other, threshold) in [("none.txt", ""), ("half.txt", "--threshold 0.7")] {
         let run = folder.run(&format!("verify model.txt {other} {threshold}"));
         assert_eq!(run.code, Some(1), "{} {}", run.stdout, run.stderr);
@@ -636,7 +640,7 @@ fn decisions_at_a_threshold_are_kept_and_checked() {
 #[test]
 fn scores_are_kept_up_to_rounding() {
     let folder = Folder::new();
-    // The last two trees ask the same question and become one; the scores stay.
+    // The last two trees have the same split and become one; the scores stay.
     folder.file("model.txt", stumps(&[(0, 2.0, -1.0, 1.0), (1, 3.0, -0.5, 0.5), (1, 3.0, -0.25, 0.75)]));
     let object = json(&folder.run("prune model.txt -o out.txt --keep scores --json"));
     assert_eq!(
@@ -654,7 +658,8 @@ fn scores_are_kept_up_to_rounding() {
 #[test]
 fn where_nothing_can_go_it_is_measured_what_would_help() {
     let folder = Folder::new();
-    // Three trees vote, and two of them may outvote any third. Of rows with a single one, none is outvoted.
+    // Three trees vote, and any two of them may outvote the third. On the rows, which have a single
+    // one each, no such vote occurs.
     let trees = [0, 1, 2].map(|feature| (feature, 0.5, -1.0, 1.0 + 0.01 * feature as f64));
     let three =
         stumps(&trees).replace("max_feature_idx=1", "max_feature_idx=2").replace("=a b\n", "=a b c\n");
@@ -664,7 +669,7 @@ fn where_nothing_can_go_it_is_measured_what_would_help() {
     let run = folder.run("prune model.txt -o out.txt --data rows.csv --target y --no-missing");
     assert!(run.ok().starts_with("unchanged"), "{}", run.stdout);
     let words = |run: &Run| run.ok().split_whitespace().collect::<Vec<_>>().join(" ");
-    // A domain was asked for, and no other is tried; a band is.
+    // A domain was given, so no other is tried; a band is.
     assert!(words(&run).contains("would help `secateur pack`: "), "{}", run.stdout);
     assert!(words(&run).contains("would not --band 0.2: in short trials no tree less"), "{}", run.stdout);
     assert!(!run.stdout.contains("your rows"), "{}", run.stdout);
@@ -675,12 +680,12 @@ fn where_nothing_can_go_it_is_measured_what_would_help() {
         run.stdout
     );
     assert!(words(&run).contains("would not --no-missing and --band 0.2: in short"), "{}", run.stdout);
-    // Scripts and those who want it quiet are told what they asked for.
+    // Scripts and users who want it quiet get only what they asked for.
     for flags in ["--json", "-q"] {
         let run = folder.run(&format!("prune model.txt -o out.txt --data rows.csv --target y {flags}"));
         assert!(!run.ok().contains("would"), "{}", run.stdout);
     }
-    // Where every score is to stay, there is nothing to try.
+    // If every score is to be kept, there is nothing to try.
     let run = folder.run("prune model.txt -o out.txt --keep scores");
     assert!(
         words(&run).contains("would help `secateur pack`") && !run.stdout.contains("would not"),

@@ -1,4 +1,4 @@
-//! What cannot be done is refused with code 2, the place, and what to do; nothing is written.
+//! Impossible requests are refused with code 2, the place, and advice; nothing is written.
 
 use std::process::Stdio;
 

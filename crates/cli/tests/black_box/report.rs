@@ -65,7 +65,7 @@ fn the_page_of_prune_tells_which_splits_matter_and_shows_it() {
     folder.file("model.txt", compressible());
     let (_, page) = reported(&folder, "prune model.txt -o out.txt", 0);
     let numbers = numbers(&page);
-    // Two of four places matter; crossing each of them is shown to change a class.
+    // Two of four splits matter; crossing either is shown to change a class.
     assert_eq!((numbers["splits.before"], numbers["splits.after"]), (4.0, 2.0));
     assert_eq!(
         (numbers["splits.irrelevant"], numbers["splits.kept"], numbers["relevant_splits"]),
@@ -125,7 +125,7 @@ fn a_page_says_what_is_kept_where_that_is_no_decision_of_the_library() {
     assert_eq!(numbers(&page)["threshold.probability"], 0.7);
     assert!(page.contains("decides for the same side of the probability 0.7 (of the class 1)"), "{page}");
     assert_eq!(Some(numbers(&page)["trees.after"]), json["trees"]["after"].as_f64());
-    // Scores that are kept are no matter of classes.
+    // A page about kept scores says nothing about classes.
     let (json, page) = reported(&folder, "prune model.txt -o out.txt --within 0.25", 0);
     let all = numbers(&page);
     assert_eq!((all["scores.within"], all["scores.at_most"]), (0.25, 0.25));

@@ -1,4 +1,4 @@
-//! `--no-missing`: what is claimed then, and that every output says so.
+//! `--no-missing`: what is claimed, and that every output says so.
 
 use secateur::ModelFile;
 use secateur_checker::{Limits, Verdict, check};
@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::prune::stumps;
 use crate::support::{Folder, LABELS};
 
-/// Two stumps on `a` and two on `b`, one of each sending missing values to the other side: `a` decides, and only
-/// where it is missing `b` does.
+/// Two stumps on `a` and two on `b`; of each pair, one sends missing values to the other side. `a`
+/// decides, and `b` does only if `a` is missing.
 fn model() -> String {
     let text =
         stumps(&[(0, 2.0, -1.0, 1.0), (0, 2.0, -1.0, 1.0), (1, 5.0, -0.25, 0.25), (1, 5.0, -0.25, 0.25)]);
@@ -58,7 +58,7 @@ fn more_goes_where_no_value_is_missing_and_every_output_says_so() {
     let Verdict::Valid(proved) = verdict else { panic!("{verdict:?}") };
     assert_eq!(proved.claim.domain, Domain::no_missing());
 
-    // The same pair is different where missing values count, and the example has one.
+    // The same pair is different if missing values count, and the counterexample has one.
     let run = folder.run("verify model.txt pruned.txt --json");
     assert_eq!(run.code, Some(1));
     let different = json(&run.stdout);
@@ -98,7 +98,7 @@ fn rows_with_missing_values_are_left_out_of_the_start_points() {
     let object = json(run.ok());
     assert_eq!((&object["data"]["rows"], &object["trees"]["after"]), (&Value::from(2), &Value::from(1)));
     assert!(run.stderr.contains("2 rows are outside of the domain (row 2 by a, row 3 by b)"));
-    // None is left: as good as no table.
+    // No row is left, which is the same as no table.
     folder.file("table.csv", "a,b\n,1\n");
     let object = json(folder.run("prune model.txt -o pruned.txt --no-missing --data table.csv --json").ok());
     assert_eq!((&object["data"], &object["trees"]["after"]), (&Value::Null, &Value::from(1)));

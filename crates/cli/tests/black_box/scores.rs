@@ -1,17 +1,18 @@
-//! Regressors, and `secateur verify --scores`: bounds from both sides, limits, exit codes and refusals.
+//! Regressors, and `secateur verify --scores`: bounds from both sides, limits, exit codes and
+//! refusals.
 
 use serde_json::Value;
 
 use crate::support::{FLOWERS, Folder, THREE_CLASSES};
 
-/// The model of flowers as a regressor.
+/// The flowers model as a regressor.
 fn regressor() -> String {
     let text = FLOWERS.replace("objective=binary sigmoid:1", "objective=regression");
     assert_ne!(text, FLOWERS);
     text
 }
 
-/// The same with one leaf moved by a quarter.
+/// The same with one leaf changed by a quarter.
 fn moved() -> String {
     let text = regressor().replace("leaf_value=-0.5 0.25 0.7", "leaf_value=-0.5 0.5 0.7");
     assert_ne!(text, regressor());
@@ -35,7 +36,8 @@ fn a_regressor_is_inspected_and_predicts_values() {
     let raw = folder.run("predict r.txt --data t.csv --raw").ok().to_owned();
     assert!(values.starts_with("value\n") && raw.starts_with("score_0\n"), "{values}{raw}");
     assert_eq!(values.lines().nth(1), raw.lines().nth(1));
-    // What ends in exp is not told in every bit: the raw score is, and it says so.
+    // The last bits of a value that ends in exp are not fixed: the raw score is printed, with a
+    // note.
     let run = folder.run("predict exp.txt --data t.csv");
     assert!(
         run.ok().starts_with("score_0\n") && run.stderr.contains("these are raw scores"),
@@ -66,7 +68,7 @@ fn the_greatest_difference_is_told_from_both_sides() {
     assert_eq!(folder.run("verify a.txt b.txt --scores --within 0.2 --time-limit 0s").code, Some(3));
 }
 
-/// The exit code of the checker for files of the folder.
+/// The checker's exit code for files of the folder.
 fn check(folder: &Folder, names: &str, options: &[&str]) -> u8 {
     let files = names.split_whitespace().map(|name| folder.path().join(name).into_os_string());
     let words = std::iter::once("secateur-check".into()).chain(files).chain(options.iter().map(Into::into));
@@ -85,17 +87,17 @@ fn a_limit_is_certified_and_checked() {
     assert_eq!(check(&folder, "a.txt b.txt p.cert", &["--within=0.25"]), 1);
     assert_eq!(check(&folder, "a.txt b.txt p.cert", &["--band=1"]), 1);
     assert_eq!(check(&folder, "a.txt a.txt p.cert", &[]), 1);
-    // Without a limit the bound that was found is proved.
+    // Without a limit, the bound that the search found is proved.
     let run = folder.run("verify a.txt b.txt --scores --json --certificate q.cert");
     let json: Value = serde_json::from_str(run.ok()).unwrap();
     assert_eq!((&json["checked"], &json["certificate"]), (&true.into(), &"q.cert".into()));
     let most = json["scores"]["at_most"].as_f64().unwrap();
     assert_eq!(check(&folder, "a.txt b.txt q.cert", &[&format!("--within={most:e}")]), 0);
-    // What does not hold has none.
+    // A limit that does not hold has no certificate.
     let run = folder.run("verify a.txt b.txt --scores --within 0.2 --certificate r.cert");
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     assert!(!folder.path().join("r.cert").exists());
-    // Nor has what nobody had the time to prove.
+    // Nor is there a certificate if the time was too short for a proof.
     let run = folder.run("verify a.txt b.txt --scores --certificate s.cert --time-limit 0s");
     assert_eq!(run.code, Some(3), "{}", run.stdout);
     assert!(!folder.path().join("s.cert").exists());
@@ -169,7 +171,7 @@ fn what_is_about_decisions_does_not_go_with_scores() {
         assert!(message.contains(said), "{words}: {message}");
     }
     assert_eq!(folder.run("verify a.txt three.json --scores").code, Some(2));
-    // A regressor and a classifier of the same trees have the same scores.
+    // A regressor and a classifier with the same trees have the same scores.
     assert!(folder.run("verify a.txt c.txt --scores --within 1e-9").ok().starts_with("within"));
 }
 
@@ -186,7 +188,7 @@ fn a_page_about_scores_has_the_numbers_of_the_answer() {
         assert!(page.contains(&shown), "{shown}: {page}");
     }
     assert!(page.contains("Where the two scores part") && page.contains("When one column moves"));
-    // A limit that an input exceeds: the page says so, and which.
+    // If an input exceeds the limit, the page says so and shows it.
     assert_eq!(folder.run("verify a.txt b.txt --scores --within 0.1 --report q.html").code, Some(1));
     let page = std::fs::read_to_string(folder.path().join("q.html")).unwrap();
     assert!(page.contains("Exceeded") && page.contains("data-key=\"scores.within\" value=\"0.1\""));

@@ -1,4 +1,4 @@
-//! Runs the binary in a folder of its own, as a user would.
+//! Runs the binary in a new folder, as a user would.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,20 +7,20 @@ use std::time::{Duration, Instant};
 
 use secateur_testkit::{Limited, end_of};
 
-/// Two numbers and a category with labels; binary. Scores are sums of f64.
+/// Two numeric features and a categorical one with labels; binary. Scores are sums of f64.
 pub(crate) const FLOWERS: &str = include_str!("models/flowers.txt");
 /// Two features without names; binary logistic. Scores are sums of f32.
 pub(crate) const UNNAMED: &str = include_str!("models/unnamed.json");
-/// A number and a category without labels; three classes.
+/// A numeric feature and a categorical one without labels; three classes.
 pub(crate) const THREE_CLASSES: &str = include_str!("models/three-classes.txt");
 /// scikit-learn gradient boosting on two features, with the classes `no` and `yes, please` (see
-/// `models/make.py`). It takes neither missing values nor infinities.
+/// `models/make.py`). It accepts neither missing values nor infinities.
 pub(crate) const LABELS: &[u8] = include_bytes!("models/labels.skops");
 
-/// A new folder, removed at the end.
+/// A new folder, removed when it is dropped.
 pub(crate) struct Folder(tempfile::TempDir);
 
-/// What a run gave.
+/// The exit code and output of a run.
 pub(crate) struct Run {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
@@ -90,7 +90,7 @@ impl Run {
         end_of(child, what).into()
     }
 
-    /// The stdout of a run that ended well.
+    /// The stdout of a run that succeeded.
     #[track_caller]
     pub(crate) fn ok(&self) -> &str {
         assert_eq!(self.code, Some(0), "stderr: {}", self.stderr);

@@ -1,4 +1,5 @@
-//! Tables as people have them: compressed, with other separators, without a header, with their own word for missing.
+//! Tables as users have them: compressed, with other separators, without a header, with their own
+//! word for missing.
 
 use std::io::Write;
 
@@ -41,7 +42,7 @@ fn semicolons_and_tabs_are_seen() {
 #[test]
 fn compressed_tables_are_read() {
     let whole = gzip(TABLE);
-    // Under any name: the bytes tell. Two parts one after the other are one table.
+    // The bytes decide, not the name. Two gzip parts one after the other are one table.
     for name in ["table.csv.gz", "table.csv"] {
         assert_eq!(scores(FLOWERS, name, &whole, "").ok(), expected());
     }
@@ -63,11 +64,11 @@ fn a_first_line_of_numbers_is_a_row() {
     let run = scores(UNNAMED, "table.csv", rows, "--header no");
     assert_eq!(run.ok(), with_header.ok());
     assert!(!run.stderr.contains("taken for a row"), "{}", run.stderr);
-    // What was always read so can be said.
+    // The first line can still be declared to be the header.
     assert_eq!(scores(UNNAMED, "table.csv", rows, "--header yes").ok().lines().count(), 2);
-    // pandas numbers columns without names.
+    // pandas writes numbers as the names of columns without names.
     assert_eq!(scores(UNNAMED, "table.csv", format!("0,1\n{rows}"), "").ok(), with_header.ok());
-    // The class can be dropped by its number, and a bad row is named by its own.
+    // The class column can be dropped by its number, and a bad row is named by its number.
     assert_eq!(scores(UNNAMED, "table.csv", "7,0.2,1\n8,0.09,1\n", "--target 0").ok(), with_header.ok());
     let run = scores(UNNAMED, "table.csv", "0.2,1\n0.09,x\n", "");
     assert!(run.refused().contains("row 2 (line 2), column \"1\""), "{}", run.stderr);

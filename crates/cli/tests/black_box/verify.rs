@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::{FLOWERS, Folder, LABELS, THREE_CLASSES, UNNAMED};
 
-/// The model of flowers with another leaf.
+/// The flowers model with one leaf changed.
 fn changed() -> String {
     let text = FLOWERS.replace("leaf_value=-0.5 0.25 0.7", "leaf_value=-0.5 0.25 -0.7");
     assert_ne!(text, FLOWERS);
@@ -86,7 +86,7 @@ fn a_counterexample_comes_near_to_the_data() {
     let folder = Folder::new();
     folder.file("a.txt", FLOWERS);
     folder.file("b.txt", changed());
-    // The second row differs by itself.
+    // The models already differ on the second row.
     folder.file("rows.csv", "length,width,colour\n1,1,1\n7.25,3.5,1\n");
     let run = folder.run("verify a.txt b.txt --data rows.csv --json");
     let json: Value = serde_json::from_str(&run.stdout).unwrap();

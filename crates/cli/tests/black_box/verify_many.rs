@@ -1,10 +1,11 @@
-//! `secateur verify-many`: a line for each pair, whatever happens to the others.
+//! `secateur verify-many`: a line for each pair, even if others fail.
 
 use serde_json::Value;
 
 use crate::support::{FLOWERS, Folder, LABELS, THREE_CLASSES, UNNAMED};
 
-/// A folder with models of three kinds and a list of five pairs: alike, different, unreadable, not to be compared, alike.
+/// A folder with models of three kinds and a list of five pairs: alike, different, unreadable, not
+/// comparable, alike.
 fn folder() -> Folder {
     let folder = Folder::new();
     folder.file("a.txt", FLOWERS);
@@ -43,7 +44,7 @@ fn every_pair_has_its_line_and_the_worst_one_the_exit_code() {
     assert_eq!(found[2]["models"], Value::Null);
     let alone: Value = serde_json::from_str(&folder.run("verify a.txt b.txt --json").stdout).unwrap();
     assert_eq!(found[1]["answer"]["counterexample"], alone["counterexample"]);
-    // As a table.
+    // The same as a table.
     let run = folder.run("verify-many pairs.csv -q --threads 1");
     let mut rows = csv::Reader::from_reader(run.stdout.as_bytes());
     assert_eq!(rows.headers().unwrap(), vec!["index", "first", "second", "outcome", "seconds", "message"]);
@@ -71,14 +72,14 @@ fn a_run_goes_on_where_it_was_ended() {
     folder.run("verify-many pairs.csv --results known.jsonl --json");
     let known = folder.read("known.jsonl");
     assert_eq!(known.lines().count(), 5);
-    // The first two lines, and a third that was cut off.
+    // The first lines are kept, and the last one was cut off.
     let kept: Vec<&str> = known.lines().filter(|line| !line.contains("\"index\":4")).collect();
     folder.file("known.jsonl", format!("{}\n{{\"index\":4,\"mod", kept.join("\n")));
     let run = folder.run("verify-many pairs.csv --results known.jsonl --json");
     assert_eq!(outcomes(&lines(&run.stdout)), ["identical", "different", "failed", "failed", "identical"]);
-    // Asked again: the two that failed, and the one whose line was lost.
+    // Three pairs are asked again: the two that failed, and the one whose line was lost.
     assert_eq!(folder.read("known.jsonl").lines().count(), 4 + 3);
-    // Another question, and a model that has changed under its name, are asked.
+    // Pairs are asked again if the question is another, or if a model has changed under its name.
     folder.run("verify-many pairs.csv --results known.jsonl --band 0");
     assert_eq!(folder.read("known.jsonl").lines().count(), 7 + 5);
     folder.file("b.txt", FLOWERS);

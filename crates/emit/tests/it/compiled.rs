@@ -1,5 +1,6 @@
-//! Emitted C, compiled by the machine's own compiler at several levels with every warning an error, gives the exact predictor's bits on
-//! rows that reach every leaf and threshold, on hostile rows, and on the libraries' own rows.
+//! Compiles emitted C with the machine's own compiler, at several levels and with every warning as
+//! an error. The program gives the exact predictor's bits on rows that reach every leaf and
+//! threshold, on hostile rows, and on the libraries' own rows.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,7 +20,7 @@ use secateur_model::{
 };
 use secateur_testkit::{Limited, Shape, ensemble};
 
-/// Whatever the standard leaves open, and an index beyond its table, ends the program.
+/// Undefined behaviour, and an index outside of its table, end the program.
 const TRAPS: &str = "-O1 -fsanitize=undefined -fsanitize-undefined-trap-on-error";
 
 fn cc(folder: &Path, words: &[&str]) -> std::process::Output {
@@ -52,7 +53,8 @@ fn test_of(model: &Ensemble, name: &str, header: &str, judged: &Judged) -> Strin
     cover_test(model, name, header, &cover).unwrap()
 }
 
-/// A program of many models, each all header with its cover test, that names those with wrong bits. They are written in several ways, by turns from this one on.
+/// Writes one program of many models, each a header with its cover test; the program prints the
+/// models with wrong bits. The models take turns in how they are written, beginning with `turn`.
 fn program_of_all(
     folder: &Path,
     models: &[(String, Ensemble)],
@@ -64,10 +66,10 @@ fn program_of_all(
     })
 }
 
-/// How a model is written, by its place and name.
+/// The style in which a model is written, by its index and name.
 type Written<'a> = &'a dyn for<'b> Fn(&Ensemble, usize, &'b str) -> Style<'b>;
 
-/// The same with a style of one's own for each model.
+/// Does the same with a style that the caller chooses for each model.
 fn program_of(
     folder: &Path,
     models: &[(String, Ensemble)],
@@ -95,7 +97,7 @@ fn program_of(
     write!(main, "int main(void)\n{{\n    int wrong = 0;\n{calls}    return wrong;\n}}\n").unwrap();
     std::fs::write(folder.join("main.c"), main).unwrap();
     for level in common::levels(folder) {
-        // Where nobody calls the class function of a model, the compiler need not complain: it is inline.
+        // The compiler must not complain about a class function that is never called: it is inline.
         compile(folder, &[level, "main.c", "-o", "all", "-lm"]);
         assert_eq!(run(folder, "all"), (0, String::new()), "{level}");
     }
@@ -129,7 +131,8 @@ fn trees_laid_out_for_speed_have_the_exact_bits() {
     }
     let mut rng = Rng::with_seed(17);
     let (mut models, mut wanted) = (Vec::new(), BTreeMap::from([("words", 24), ("full", 24), ("tests", 8)]));
-    // How many of the first levels have no leaves, of trees that are words.
+    // For models laid out as words: how many more are wanted with this number of first levels
+    // without leaves.
     let mut sure = BTreeMap::from([("1", 3), ("2", 3), ("3", 3), ("4", 3)]);
     while wanted.values().chain(sure.values()).any(|&more| more > 0) {
         let mut shape = Shape::random(&mut rng);
@@ -176,7 +179,8 @@ fn every_value_that_is_no_number_is_missing() {
         };
         *more -= 1;
         std::fs::write(folder.join(format!("{name}.h")), text).unwrap();
-        // The bits of infinity, and those of others above it: with the highest bit of the fraction, the lowest, and all.
+        // The bits of infinity, and of NaNs: with the highest bit of the fraction, with the lowest
+        // one, and with all.
         let (infinity, above) = match number {
             NumberType::F32 => (0x7f80_0000, [1 << 22, 1, (1 << 23) - 1]),
             NumberType::F64 => (0x7ff0_0000_0000_0000u64, [1 << 51, 1, (1 << 52) - 1]),
@@ -207,7 +211,8 @@ fn every_value_that_is_no_number_is_missing() {
     }
 }
 
-/// Trees that split two columns at hundreds of thresholds, with every side of missing values and zeros.
+/// Trees that split two columns at hundreds of thresholds, with both sides for missing values and
+/// zeros.
 fn many_thresholds(rng: &mut Rng, number: NumberType, zeros: bool) -> Ensemble {
     let domain = InputDomain { number, missing: true, infinities: true, zero_window: None };
     let accumulation =
@@ -277,7 +282,7 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
     let text = common::written(model, common::exact(Form::C, "house"), &[]).unwrap();
     std::fs::write(folder.join("house.h"), declarations(model, common::exact(Form::C, "house")).unwrap())
         .unwrap();
-    // The rows that people get.
+    // The rows that users get.
     let rows = common::judge(model, cover_rows(model));
     std::fs::write(folder.join("test.c"), test_of(model, "house", "house.h", &rows)).unwrap();
     std::fs::write(folder.join("house.c"), &text).unwrap();
@@ -287,7 +292,7 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
         let (code, told) = run(&folder, "test");
         assert!(code == 0 && told.starts_with("0 of "), "{level}: {told}");
     }
-    // C++ takes the declarations, and the model that is all header.
+    // C++ accepts the declarations, and the model that is a header.
     std::fs::write(
         folder.join("all.h"),
         common::written(
@@ -313,13 +318,13 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(run(&folder, "service").0, 0);
     }
-    // What the compiler could change is refused by the text itself.
+    // The text itself refuses compiler options that could change the bits.
     for flag in ["-ffast-math", "-ffinite-math-only"] {
         let output = cc(&folder, &[flag, "-c", "house.c"]);
         assert!(!output.status.success(), "{flag}");
         assert!(String::from_utf8_lossy(&output.stderr).contains("this model needs"), "{flag}");
     }
-    // The last digit of each threshold, leaf, rank, bin and count of a tree in turn.
+    // Changes a number of each of these tables in turn.
     let lines: Vec<&str> = text.lines().collect();
     for table in
         ["house_threshold[", "house_leaf[", "house_node_test[", "house_node_skip[", "house_intercept["]
@@ -339,7 +344,7 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
     }
 }
 
-/// More bins than a byte counts: the nodes are laid out in tables of their own.
+/// With more bins than a byte counts, the nodes are in tables of their own.
 #[test]
 fn wide_models_have_the_exact_bits() {
     let mut rng = Rng::with_seed(16);
@@ -370,7 +375,7 @@ fn wide_models_have_the_exact_bits() {
     program_of_all(&common::folder("wide-models"), &[("wide".to_owned(), model)], 1, &mut rng);
 }
 
-/// The probabilities of every rule, beside those of the runtime.
+/// The probabilities of every rule are compared with those of the runtime.
 #[test]
 fn probabilities_are_those_of_the_runtime() {
     let mut rng = Rng::with_seed(17);
@@ -397,7 +402,7 @@ fn probabilities_are_those_of_the_runtime() {
             .flatten()
             .copied()
             .collect();
-        // With quantised leaves the scores are those of another model, which has the same rule.
+        // With quantised leaves the scores belong to another model, which has the same rule.
         let file = SourceFile::parse(text.as_bytes()).unwrap();
         let scored = match leaves {
             None => {
@@ -449,7 +454,7 @@ fn probabilities_are_those_of_the_runtime() {
     }
 }
 
-/// The changes that the cover test of a model must find: each threshold, rank, bin and leaf of some models in turn.
+/// Compares the leaves that the rows of the cover test reach with those of the runtime's cover.
 #[test]
 fn the_rows_of_the_test_reach_every_leaf_that_can_be_reached_and_both_sides_of_every_threshold() {
     let mut rng = Rng::with_seed(15);
@@ -473,7 +478,7 @@ fn the_rows_of_the_test_reach_every_leaf_that_can_be_reached_and_both_sides_of_e
             }
             reached
         };
-        // The runtime's cover, with random rows, is the other witness.
+        // The runtime's cover, with random rows, serves for comparison.
         let (ours, theirs) = (leaves(&rows), leaves(&judged(model, &mut rng).rows));
         missed += theirs.difference(&ours).count();
         all += theirs.union(&ours).count();

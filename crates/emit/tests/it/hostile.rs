@@ -1,5 +1,6 @@
-//! Hostile source: whatever is done to an emitted file, the checker's reader ends with a file or a short error, nothing that compares it with a model
-//! panics, and what is read as quantised keeps its promises. The same with coverage feedback is `fuzz/fuzz_targets/source.rs`.
+//! Hostile source: for any change to an emitted file, the checker's reader ends with a file or a
+//! short error, comparing the file with a model does not panic, and a file read as quantised keeps
+//! its promises. `fuzz/fuzz_targets/source.rs` does the same with coverage feedback.
 
 use crate::common;
 use fastrand::Rng;
@@ -28,13 +29,15 @@ const NUMBERS: [&str; 16] = [
     "-INFINITY",
 ];
 
-/// One of the changes that a file meets: a number, a line, a piece of another file, a part, a byte.
+/// Applies one change to a file: to a number, a line, a piece taken from another file, a part or a
+/// byte.
 fn changed(rng: &mut Rng, text: &str, other: &str) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let at = rng.usize(0..lines.len());
     match rng.u32(0..8) {
         0..=2 => {
-            // Numbers of tables become others, small ones more often than not, so that many files can still be read.
+            // Replaces numbers in tables, mostly by small ones, so that many files can still be
+            // read.
             let tables: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].ends_with(',')).collect();
             for _ in 0..rng.usize(1..4) {
                 let at = tables[rng.usize(0..tables.len())];
@@ -61,7 +64,7 @@ fn changed(rng: &mut Rng, text: &str, other: &str) -> String {
             lines.splice(at..until, from[start..end].iter().map(|&line| line.to_owned()));
         }
         6 => {
-            // Other parts than the tables are made for.
+            // Names other parts than those that the tables were made for.
             let all = secateur_checker::source::PARTS.iter().chain(&secateur_checker::source::RULES);
             let part = all.clone().nth(rng.usize(0..all.count())).unwrap();
             let parts = &mut lines[2];
@@ -83,7 +86,7 @@ fn look(model: &Ensemble, link: Link, rows: &[f64], text: &str) -> bool {
     let same = same_source(model, link, &file).is_ok();
     if let Ok(read) = quantised(model, link, &file) {
         assert!(!same, "a file is the model itself, or its leaves are quantised");
-        // Whatever was read computes without an overflow, and within its bound.
+        // A file that can be read computes without overflow and within its bound.
         let bound = bound_by_trees(model, &read.model).expect("sums that stay within their type");
         let scores = Predictor::new(&read.model).raw_scores(rows).unwrap();
         assert!(scores.iter().all(|score| (score / read.unit).abs() < 2f64.powi(31)));

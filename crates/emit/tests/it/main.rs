@@ -1,4 +1,5 @@
-//! Emitted source: compiled, run, read back and attacked; one binary, so that the tests are linked once.
+//! Tests of emitted source: it is compiled, run, read back and attacked. All tests are one binary,
+//! so that they are linked once.
 
 mod common;
 mod compiled;

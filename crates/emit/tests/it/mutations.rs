@@ -1,5 +1,5 @@
-//! Each byte and each line of emitted source, changed: the checker refuses the file. What may change is listed: the comment for
-//! people, and where the lines of a table end.
+//! The checker refuses emitted source after a change of any byte or line. The exceptions are
+//! listed: the comment for readers, and the positions of line ends in a table.
 
 use crate::common;
 use fastrand::Rng;
@@ -10,18 +10,20 @@ use secateur_formats::packed::Link;
 use secateur_model::Ensemble;
 use secateur_testkit::{Shape, ensemble, one_in, share};
 
-/// Does the checker take this text for the model?
+/// Does the checker accept this text for the model?
 fn accepted(model: &Ensemble, link: Link, text: &[u8]) -> bool {
     SourceFile::parse(text)
         .is_ok_and(|file| file.source() == Digest::of(model) && same_source(model, link, &file).is_ok())
 }
 
-/// Models that have every part of the text between them, each with its turn of how it is written.
+/// Models that together have every part of the text, each with the turn that decides how it is
+/// written.
 fn models() -> Vec<(usize, Ensemble)> {
     let mut rng = Rng::with_seed(5);
     let all = PARTS.into_iter().chain(RULES).chain(PROBABILITIES);
     let mut missing: std::collections::BTreeSet<String> = all.map(str::to_owned).collect();
-    // Bins of one byte, headers and tests for equality have tests of their own.
+    // Several bins for a column, headers, tests for equality and quantised leaves have tests of
+    // their own.
     for part in ["chunks", "header", "equals", "quantised"] {
         missing.remove(part);
     }
@@ -62,16 +64,18 @@ fn every_changed_byte_is_refused() {
         models_seen += 1;
         let note = text.windows(6).position(|window| window == b"a note").unwrap();
         for at in (0..text.len()).skip(models_seen % one_in()).step_by(one_in()) {
-            // A digit becomes another digit, anything else a neighbour, a digit, a space or a line's end.
+            // A digit becomes another digit; any other byte becomes a neighbour, a digit, a space
+            // or a line end.
             let others = [text[at] ^ 1, b"0123456789"[rng.usize(0..10)], b" \n/"[rng.usize(0..3)]];
-            // One of them for each byte of each model: every line of the text stands in several models.
+            // Each byte of each model gets one of these changes: every line of the text occurs in
+            // several models.
             for other in [others[rng.usize(0..3)]] {
                 if other == text[at] || (note..note + 6).contains(&at) {
                     continue;
                 }
                 let mut changed = text.clone();
                 changed[at] = other;
-                // Where lines of a table end is the writer's choice.
+                // The writer may choose where the lines of a table end.
                 if [text[at], other].iter().all(u8::is_ascii_whitespace) && at > 0 && text[at - 1] == b',' {
                     continue;
                 }
@@ -103,9 +107,9 @@ fn lines_that_are_missing_twice_there_or_moved_are_refused() {
             assert!(!accepted(&model, &joined(&less)), "without line {at}: {}", lines[at]);
             let mut more = lines.clone();
             more.insert(at, lines[at]);
-            // The fourth line's copy is one more line for people to read.
+            // A copy of the fourth line is one more line for readers.
             assert!(at == 3 || !accepted(&model, &joined(&more)), "line {at} twice: {}", lines[at]);
-            // Lines of a table that start with each other, as lines of zeros do, can change places.
+            // Lines of a table may be exchanged if one starts with the other, as lines of zeros do.
             let moves = |next: &str| !next.starts_with(lines[at]) && !lines[at].starts_with(next);
             if lines.get(at + 1).is_some_and(|next| moves(next)) {
                 let mut moved = lines.clone();

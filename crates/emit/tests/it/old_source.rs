@@ -1,4 +1,5 @@
-//! Source that version 0.2.0 wrote, whose nodes are laid out in another way, is accepted with its certificates; and refused where it is changed.
+//! Source written by version 0.2.0, which laid nodes out differently, is accepted with its
+//! certificates, and refused after a change.
 
 use std::path::Path;
 

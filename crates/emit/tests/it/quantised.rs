@@ -1,5 +1,6 @@
-//! Source with quantised leaves: the program gives the sums of the model that the checker reads off it, these are within the bound of the
-//! library's scores, no class changes beyond it, and no sum leaves its type.
+//! Source with quantised leaves: the program gives the sums of the model that the checker reads
+//! from it, their scores are within the bound around the library's, no class changes beyond the
+//! bound, and no sum leaves its type.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +20,7 @@ fn style(form: Form, name: &str, bits: LeafBits) -> Style<'_> {
     Style { leaves: Some(bits), ..common::exact(form, name) }
 }
 
-/// The source, read back.
+/// Reads the source back.
 fn read(model: &Ensemble, text: &str) -> Result<Quantised, Difference> {
     let file = SourceFile::parse(text.as_bytes()).expect("it is a file of ours");
     assert!(file.is_quantised());
@@ -43,7 +44,8 @@ fn models(rng: &mut Rng, random: usize) -> Vec<(String, Ensemble)> {
     models
 }
 
-/// What the library says of a row, as exact scores after averaging times the divisor, and what the quantised model says.
+/// Compares the library's scores, divided exactly if the model averages, with those of the
+/// quantised model.
 fn compare(model: &Ensemble, other: &Quantised, bound: f64, rows: &Judged) {
     let exact = |value: f64| Exact::from_f64(value).expect("a finite score");
     let (width, groups) = (model.features().len().max(1), model.group_count());
@@ -54,7 +56,7 @@ fn compare(model: &Ensemble, other: &Quantised, bound: f64, rows: &Judged) {
     for (at, row) in rows.rows.chunks(width).enumerate() {
         let own: Vec<f64> = rows.scores[at * groups..][..groups]
             .iter()
-            // Raw scores that are sums are divided before anything is decided.
+            // If raw scores are sums, they are divided before anything is decided.
             .map(|&score| match average {
                 Some(average) if !average.in_raw_scores => {
                     model.accumulation().number.round(score / average.divisor)
@@ -128,7 +130,8 @@ fn programs_give_the_sums_and_the_sums_are_within_the_bound() {
             let bound = bound_by_trees(model, &other.model).expect("sums that stay within their type");
             let rows = judged(model, &mut rng);
             compare(model, &other, bound, &rows);
-            // All are compared, and so many compiled as a compiler takes in a few seconds.
+            // All files are compared here; of them, only as many are compiled as a compiler handles
+            // in a few seconds.
             if index % 3 != at {
                 continue;
             }
@@ -155,7 +158,7 @@ fn programs_give_the_sums_and_the_sums_are_within_the_bound() {
     for level in common::levels(&folder) {
         compiled(&folder, &format!("{level} main.c -o all"));
     }
-    // An overflow, or an index beyond its table, ends the program.
+    // An overflow, or an index outside of its table, ends the program.
     compiled(&folder, "-O1 -fsanitize=undefined -fsanitize-undefined-trap-on-error main.c -o all");
 }
 
@@ -195,7 +198,7 @@ fn rust_gives_the_sums() {
     }
 }
 
-/// Sixteen bits are nearer than eight, and both are nearer than the leaves themselves are wide.
+/// Sixteen bits are at least as near as eight, and eight are within a 255th of each tree's range.
 #[test]
 fn more_bits_are_nearer() {
     let mut rng = Rng::with_seed(33);
@@ -206,7 +209,7 @@ fn more_bits_are_nearer() {
         };
         let [eight, sixteen] = BITS.map(bound);
         assert!(sixteen <= eight, "{label}: {sixteen} and {eight}");
-        // Half a step of the widest tree's 255 for every tree, and what the library rounds.
+        // One 255th of each tree's range; the library's own rounding is added below.
         let range = |tree: &secateur_model::Tree| {
             let weighted = tree.leaf_values().iter().map(|leaf| leaf * tree.weight());
             let [low, high] = weighted.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], leaf| {
@@ -216,7 +219,8 @@ fn more_bits_are_nearer() {
         };
         let steps: f64 =
             model.trees().iter().map(range).sum::<f64>() / 255.0 / model.accumulation().divisor();
-        // The unit itself is a 2^31st of what sums can be, and each tree and the intercept are rounded to it.
+        // The unit itself is 2^-31 of the largest possible sum, and each tree and the intercept are
+        // rounded to it.
         let reach: f64 = model.intercepts().iter().map(|start| start.abs()).fold(0.0, f64::max)
             + model
                 .trees()
@@ -231,13 +235,13 @@ fn more_bits_are_nearer() {
     }
 }
 
-/// The table that a byte of a file stands in.
+/// The name of the table that contains a byte of a file.
 fn table_at(text: &str, at: usize) -> &str {
     let start = text[..at].rfind("static const ").map_or("", |start| &text[start..at]);
     start.split("model_").nth(1).and_then(|rest| rest.split('[').next()).unwrap_or("")
 }
 
-/// Whatever digit of a file is changed, either it is refused, or the checker sees another model.
+/// After a change of any digit, either the file is refused, or the checker reads another model.
 #[test]
 fn no_changed_number_goes_unseen() {
     let mut rng = Rng::with_seed(34);
@@ -257,8 +261,8 @@ fn no_changed_number_goes_unseen() {
                     .and_then(|file| quantised(&model, Link::None, &file).ok());
                 match read {
                     None => refused += 1,
-                    // A tree of zeros may have any factor, and two bins may ask the same question: whether a value equals a number that no
-                    // input is.
+                    // A tree of zeros may have any factor, and two bins may have equivalent tests:
+                    // whether a value equals a number that no input can be.
                     Some(read)
                         if read.model == own && ["factor", "node_test"].contains(&table_at(&text, at)) => {}
                     Some(read) => {
@@ -294,11 +298,12 @@ fn an_overflow_is_refused() {
             "{start}"
         );
     }
-    // A factor whose product with its largest leaf leaves 32 bits.
+    // A factor whose product with the tree's largest leaf does not fit into 32 bits.
     let wide = with("factor", "65535")
         .replace("static const uint16_t model_factor", "static const uint32_t model_factor");
     assert!(matches!(read(model, &wide), Err(Difference::Overflow { .. })));
-    // The least and the largest sums of the file as it was written are within 32 bits, by the leaves themselves.
+    // The smallest and the largest sum of the unchanged file, computed from the leaves, fit into 32
+    // bits.
     let starts = own.model.intercepts()[0] / own.unit;
     let most: f64 =
         own.model.trees().iter().map(|tree| tree.leaf_values().iter().fold(0.0, |a: f64, &b| a.max(b))).sum();

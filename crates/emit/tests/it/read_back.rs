@@ -1,4 +1,4 @@
-//! What is emitted is read back by the checker as the same model, and as no other.
+//! The checker reads emitted source back as the same model, and as no other.
 
 use crate::common;
 use fastrand::Rng;
@@ -15,7 +15,8 @@ fn random_models_read_back_as_themselves_and_not_as_their_neighbours() {
     for _ in 0..1500 {
         let mut shape = Shape::random(&mut rng);
         if rng.u8(0..3) == 0 {
-            // Deep trees with leaves of their own, which no list and no perfect tree is shorter for.
+            // Deep trees with different leaves, for which neither a list of leaves nor a perfect
+            // tree is shorter.
             (shape.coarse, shape.depth) = (false, rng.u32(4..=8));
         }
         let model = ensemble(&mut rng, &shape);
@@ -34,7 +35,7 @@ fn random_models_read_back_as_themselves_and_not_as_their_neighbours() {
         if same_model(&model, &other).is_err() && same_source(&other, link, &file).is_err() {
             refused += 1;
         } else {
-            // What stays accepted computes the same: on every row of both covers.
+            // If another model is accepted, too, it computes the same on every row of both covers.
             let rows =
                 [common::judged(&model, &mut rng).rows, common::judged(&other, &mut rng).rows].concat();
             let [ours, theirs] = [&model, &other].map(|model| common::judge(model, rows.clone()));

@@ -1,5 +1,6 @@
-//! Emitted Rust, compiled by rustc with every warning an error, gives the exact predictor's bits on rows that reach every leaf and threshold and on hostile
-//! rows; it needs nothing but `core`, and the checker reads it back as the model and as no other.
+//! Compiles emitted Rust with rustc, with every warning as an error. The program gives the exact
+//! predictor's bits on rows that reach every leaf and threshold and on hostile rows; it needs only
+//! `core`; and the checker reads it back as the model and as no other.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -24,7 +25,7 @@ fn rustc(folder: &Path, words: &[&str]) {
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The checker takes this text for the model.
+/// Does the checker accept this text for the model?
 fn accepted(model: &Ensemble, link: Link, text: &[u8]) -> bool {
     SourceFile::parse(text)
         .is_ok_and(|file| file.source() == Digest::of(model) && same_source(model, link, &file).is_ok())
@@ -107,7 +108,7 @@ fn every_changed_byte_is_refused() {
         assert!(accepted(&model, link, &text));
         for at in (0..text.len()).skip(index % one_in()).step_by(one_in()) {
             for other in [text[at] ^ 1, b"0123456789"[rng.usize(0..10)], b" \n/"[rng.usize(0..3)]] {
-                // Where lines of a table end is the writer's choice.
+                // The writer may choose where the lines of a table end.
                 let ends =
                     [text[at], other].iter().all(u8::is_ascii_whitespace) && at > 0 && text[at - 1] == b',';
                 if other == text[at] || ends {

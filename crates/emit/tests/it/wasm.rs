@@ -1,5 +1,6 @@
-//! Models as WebAssembly, executed by an interpreter, give the exact predictor's bits on rows that reach every leaf and threshold and on hostile rows; the checker
-//! reads a module back as the model and as no other, and refuses every change of a byte.
+//! Models as WebAssembly, executed by an interpreter, give the exact predictor's bits on rows that
+//! reach every leaf and threshold and on hostile rows. The checker reads a module back as the model
+//! and as no other, and refuses a change of any byte.
 
 use crate::common::{self, judged};
 use fastrand::Rng;
@@ -20,13 +21,13 @@ fn module(model: &Ensemble, leaves: Option<LeafBits>) -> Vec<u8> {
     emit(model, Style { leaves, ..common::exact(Form::Wasm, "model") }, &[]).unwrap()
 }
 
-/// The checker takes these bytes for the model.
+/// Does the checker accept these bytes for the model?
 fn accepted(model: &Ensemble, bytes: &[u8]) -> bool {
     SourceFile::parse(bytes)
         .is_ok_and(|file| file.source() == Digest::of(model) && same_source(model, Link::None, &file).is_ok())
 }
 
-/// A module that runs.
+/// An instantiated module.
 struct Running {
     store: Store<()>,
     instance: Instance,
@@ -72,7 +73,7 @@ impl Running {
     }
 }
 
-/// Does the module give this model's scores and classes?
+/// Checks that the module gives this model's scores and classes.
 fn compare(label: &str, model: &Ensemble, bytes: &[u8], rows: Vec<f64>) {
     let judged = common::judge(model, rows);
     let mut running = Running::new(bytes);
@@ -81,7 +82,7 @@ fn compare(label: &str, model: &Ensemble, bytes: &[u8], rows: Vec<f64>) {
         let expected: Vec<u64> =
             judged.scores[at * outputs..][..outputs].iter().map(|score| score.to_bits()).collect();
         assert_eq!(running.raw(row), expected, "{label}, row {row:?}");
-        // Ties after an exponential function may go either way.
+        // Ties after an exponential function may be decided either way.
         let class = match model.decision() {
             Decision::Scores(_) => -1,
             Decision::Threshold { .. } | Decision::Argmax => judged.classes[at] as i32,
@@ -111,7 +112,7 @@ fn random_models(rng: &mut Rng, count: usize) -> Vec<Ensemble> {
 #[test]
 fn the_template_is_its_text() {
     let made = wat::parse_str(include_str!("../../../checker/src/source/template.wat")).unwrap();
-    // Names of functions and variables are in sections of their own, which start with 0.
+    // Names of functions and variables are in sections that start with 0.
     let mut stripped = made[..8].to_vec();
     let mut rest = &made[8..];
     while !rest.is_empty() {
@@ -155,7 +156,7 @@ fn committed_models_of_every_library_have_the_exact_bits() {
     }
 }
 
-/// A quantised module is the model that the checker reads off it.
+/// A quantised module computes the model that the checker reads from it.
 #[test]
 fn quantised_models_compute_what_the_checker_reads() {
     let mut rng = Rng::with_seed(53);
@@ -176,7 +177,7 @@ fn quantised_models_compute_what_the_checker_reads() {
     assert!(seen > 80 && several > 20, "{seen} models, {several} of several scores");
 }
 
-/// Nodes whose numbers need two bytes, and columns of more thresholds than a bin counts.
+/// Tables with numbers of two and of four bytes.
 #[test]
 fn wide_tables_have_the_exact_bits() {
     let mut rng = Rng::with_seed(54);
@@ -186,14 +187,16 @@ fn wide_tables_have_the_exact_bits() {
             let model = chain(&mut rng, number, length);
             let bytes = module(&model, None);
             assert!(accepted(&model, &bytes));
-            // The first question goes on to the left: its number of inner nodes there is the largest.
+            // All inner nodes after the first split are on its left, which makes its number of them
+            // the largest possible.
             let rows = (0..600).map(|_| f64::from(rng.i32(-9000..9000)) / 16.0).collect();
             compare("a chain", &model, &bytes, rows);
         }
     }
 }
 
-/// A tree that splits two columns at many thresholds: each split has the next one on its left and a leaf on its right.
+/// A tree that splits two columns at many thresholds: each split has the next one on its left and a
+/// leaf on its right.
 fn chain(rng: &mut Rng, number: NumberType, length: u32) -> Ensemble {
     let domain = InputDomain { number, missing: true, infinities: true, zero_window: None };
     let accumulation =
@@ -228,7 +231,7 @@ fn every_changed_byte_is_refused() {
         assert!(accepted(&model, &bytes));
         for at in 0..bytes.len() {
             for other in [bytes[at] ^ 1, bytes[at] ^ 1 << rng.u32(0..8), rng.u8(..)] {
-                // No comparison sees the sign of a zero.
+                // No comparison distinguishes the sign of a zero.
                 let sign = bytes[at] & 0x7f == 0 && other & 0x7f == 0;
                 if other == bytes[at] || sign {
                     continue;
@@ -242,7 +245,7 @@ fn every_changed_byte_is_refused() {
         for cut in 0..bytes.len() {
             assert!(!accepted(&model, &bytes[..cut]), "cut at {cut}");
         }
-        // One more section, of a kind that engines pass over, and one that they would execute.
+        // Adds a section: one of a kind that engines ignore, and one that they would execute.
         assert!(!accepted(&model, &[&bytes[..], &[0, 2, 1, b'x']].concat()));
         assert!(!accepted(&model, &[&bytes[..8], &[0, 2, 1, b'x'], &bytes[8..]].concat()));
         assert!(!accepted(&model, &[&bytes[..], &[8, 1, 0]].concat()));
@@ -250,8 +253,8 @@ fn every_changed_byte_is_refused() {
     assert!(tried > 100_000, "{tried}");
 }
 
-/// Whatever is done to the numbers of a module, reading it ends, nothing that compares it with a model panics, and what is read as quantised keeps its
-/// promises.
+/// For any change to the numbers of a module, reading it ends, comparing it with a model does not
+/// panic, and a module read as quantised keeps its promises.
 #[test]
 fn hostile_modules_break_no_promise() {
     let mut rng = Rng::with_seed(56);
@@ -265,7 +268,7 @@ fn hostile_modules_break_no_promise() {
         let model = &models[case % models.len()];
         let mut bytes = written[case % models.len()][rng.usize(0..2)].clone();
         for _ in 0..rng.usize(1..4) {
-            // The data is at the end, with its tables.
+            // The data and its tables are at the end.
             let at = bytes.len() - 1 - rng.usize(0..bytes.len() / 2);
             bytes[at] = if rng.bool() { rng.u8(0..4) } else { rng.u8(..) };
         }
@@ -283,7 +286,7 @@ fn hostile_modules_break_no_promise() {
     assert!(read * 20 > cases, "only {read} of {cases} could be read: the changes are too coarse");
 }
 
-/// A module has one layout, compares floats, and leaves probabilities to its wrapper.
+/// A module has only one layout, compares floats, and leaves probabilities to its wrapper.
 #[test]
 fn what_a_module_does_not_have_is_refused() {
     let mut rng = Rng::with_seed(58);
@@ -295,7 +298,7 @@ fn what_a_module_does_not_have_is_refused() {
     }
     assert_eq!(refused(Style { keys: true, ..style }), EmitError::Keys);
     assert_eq!(refused(Style { probabilities: Some(Link::None), ..style }), EmitError::NoProbabilities);
-    // A module whose comment says so is none of ours.
+    // A module whose comment names one of these parts is refused.
     let bytes = module(model, None);
     let at = bytes.windows(9).position(|window| window == b" * parts:").unwrap();
     assert!(accepted(model, &bytes));
@@ -306,7 +309,7 @@ fn what_a_module_does_not_have_is_refused() {
     }
 }
 
-/// What goes beside a module refers to it, and no name of a column or class leaves its quotes.
+/// The files that accompany a module refer to it, and no name of a column or class ends its quotes.
 #[test]
 fn wrapper_page_and_test_are_written() {
     let mut rng = Rng::with_seed(57);

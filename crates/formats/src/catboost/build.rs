@@ -1,4 +1,4 @@
-//! From what a file says to the model as CatBoost executes it.
+//! Turns the content of a file into the model as CatBoost executes it.
 
 use secateur_model::{
     Accumulation, Categories, CategoryRule, Decision, Ensemble, EnsembleBuilder, FeatureId, Features,
@@ -46,7 +46,7 @@ fn features(core: &Core) -> Features {
     let named = named.chain(core.categories.iter().map(|category| (category.flat, &category.id)));
     let mut names: Vec<(i32, &String)> = named.filter(|(_, id)| !id.is_empty()).collect();
     names.sort_unstable();
-    // Each column has one name or none has.
+    // Names are used only if every column has one.
     let mut features = if names.len() == width && width > 0 {
         Features::named(names.into_iter().map(|(_, id)| id.clone()).collect())
     } else {
@@ -76,7 +76,8 @@ fn split<'a>(test: CoreTest, set: &'a mut [u32; 1]) -> Split<'a> {
         },
         CoreTest::Is { feature, code } => {
             set[0] = code;
-            // What is no category is none of the known ones; a missing value is no input.
+            // An unknown category equals none of the known ones; a missing value is not an accepted
+            // input.
             Split { feature, test: Test::Member { set, members_left: false }, missing_left: true }
         }
     }
@@ -87,7 +88,7 @@ fn tree(content: &CoreTree, tests: &[CoreTest], dimension: usize) -> TreeBuilder
     match &content.shape {
         Shape::Symmetric(splits) => {
             let mut tree = TreeBuilder::with_capacity((2 << splits.len()) - 1);
-            // Level by level from the last test, so that leaves stand in the order of the file.
+            // Level by level from the last test, so that leaves are in the order of the file.
             for (level, &number) in splits.iter().rev().enumerate() {
                 for node in (1 << level) - 1..(2 << level) - 1 {
                     let split = split(tests[number as usize], &mut set);

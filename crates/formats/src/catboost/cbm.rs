@@ -11,10 +11,10 @@ use crate::error::{FormatError, Place, Problem};
 /// The first bytes of a file.
 pub(super) const MAGIC: &[u8] = b"CBM1";
 
-/// How CatBoost spells it.
+/// The format's name as CatBoost spells it.
 const VERSION: &str = "FlabuffersModel_v1";
 
-/// In the place of a leaf's number: the node is none.
+/// The leaf number of a node that is not a leaf.
 const NO_LEAF: u32 = u32::MAX;
 
 /// The fields of the table `ModelTrees`.
@@ -40,7 +40,7 @@ mod slot {
     pub(super) const COUNT: usize = 19;
 }
 
-/// What stands beside the model in a file: keys and values, as they were.
+/// The file's information beside the model: keys and values, unchanged.
 pub(super) type Entries = Vec<(String, String)>;
 
 fn fail<T>(field: &str, found: impl ToString, expected: &'static str) -> Result<T, FormatError> {
@@ -52,7 +52,7 @@ fn refuse<T>(what: &str, advice: &'static str) -> Result<T, FormatError> {
     Err(FormatError::new(Place::File, Problem::Unsupported { what: what.to_owned(), advice }))
 }
 
-/// Why models with counters are not read, and what to do.
+/// Refuses models with counters, with the reason and advice.
 pub(super) fn refuse_counters<T>() -> Result<T, FormatError> {
     refuse(
         "a CatBoost model with counters over categories (CTR)",
@@ -67,7 +67,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Core, Entries), FormatError> {
     let size = bytes.get(4..8).ok_or_else(|| cut("the header"))?;
     let size = u64::from(u32::from_le_bytes(size.try_into().expect("four bytes")));
     let (start, size) = match size {
-        // The mark for a longer size behind it.
+        // This value marks a longer size, which follows.
         0xffff_ffff => {
             let long = bytes.get(8..16).ok_or_else(|| cut("the header"))?;
             (16, u64::from_le_bytes(long.try_into().expect("eight bytes")))
@@ -133,7 +133,8 @@ fn model_trees(table: &Table<'_>, info: Info) -> Result<Core, FormatError> {
         if dimension > 1 && old != 0.0 {
             return fail("Bias", old, "one number for each score");
         }
-        // No more scores than leaves, so a broken number of them costs no memory.
+        // There are at most as many scores as leaves, so that a wrong number in the file costs no
+        // memory.
         bias = vec![old; dimension.min(table.length(slot::VALUES)?)];
     }
     let steps: Vec<[u16; 2]> = table.numbers(slot::STEPS)?;
@@ -192,7 +193,7 @@ fn one_hot(table: &Table<'_>) -> Result<OneHot, FormatError> {
     Ok(OneHot { index: table.number(0, -1)?, hashes: table.numbers(1)? })
 }
 
-/// The lists that trees are made of.
+/// The lists from which trees are built.
 struct Parts {
     dimension: usize,
     splits: Vec<i32>,
@@ -286,13 +287,13 @@ impl Parts {
         Ok(trees)
     }
 
-    /// The tree of the nodes from `start` to before `end`. A node may be half a leaf: where one of its steps is zero,
-    /// the way ends in the node's own leaf.
+    /// The tree of the nodes from `start` to before `end`. A node may be half a leaf: if one of its
+    /// steps is zero, that branch ends in the node's own leaf.
     fn node_tree(&self, start: usize, end: usize) -> Result<CoreTree, FormatError> {
         let mut tree = CoreTree { shape: Shape::Nodes(Vec::new()), values: Vec::new(), weights: Vec::new() };
         let mut nodes = Vec::new();
         let mut seen = vec![false; end - start];
-        // A place in the file, or a node whose own leaf is meant; and where its number goes.
+        // Each entry: a node, whether its own leaf is meant, and the parent that gets its number.
         let mut open = vec![(start, false, None)];
         while let Some((at, own_leaf, parent)) = open.pop() {
             let number = nodes.len() as u32;
@@ -466,7 +467,7 @@ fn write_trees(out: &mut FlatWriter, core: &Core) {
     }
 }
 
-/// The lists of a file, from its trees.
+/// The lists of a file, collected from its trees.
 #[derive(Default)]
 struct Lists {
     splits: Vec<i32>,

@@ -1,17 +1,18 @@
-//! A CatBoost model as both of its file formats hold it: features, a numbering of tests, trees over these numbers.
+//! A CatBoost model as both of its file formats hold it: features, a numbering of tests, and trees
+//! over these numbers.
 
 use secateur_model::{FeatureId, MAX_FEATURES, TreeId};
 
 use super::info::Info;
 use crate::error::{FormatError, Place, Problem};
 
-/// Trees as deep as CatBoost's own limit for symmetric ones.
+/// CatBoost's own limit on the depth of symmetric trees.
 const DEEPEST: usize = 16;
 
-/// More hashes in a column than rows of numbers can hold codes for.
+/// Beyond this number of hashes in a column, numeric rows could not hold their codes.
 const MOST_HASHES: usize = 1 << 24;
 
-/// What a file says.
+/// The content of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Core {
     /// The number of scores.
@@ -41,7 +42,7 @@ pub(super) struct FloatFeature {
     pub(super) id: String,
 }
 
-/// What a missing value is taken for, where the column had missing values in training.
+/// How a missing value compares, if the column had missing values in training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::enum_variant_names, reason = "the names that files use")]
 pub(super) enum Treatment {
@@ -58,7 +59,7 @@ pub(super) struct CategoryFeature {
     /// Its place in a row.
     pub(super) flat: i32,
     pub(super) id: String,
-    /// Whether CatBoost says that the model looks at it.
+    /// Does CatBoost state that the model uses it?
     pub(super) used: bool,
 }
 
@@ -94,7 +95,7 @@ pub(super) enum CoreNode {
     Leaf(u32),
 }
 
-/// What a number of a test stands for.
+/// The test that a number stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum CoreTest {
     /// Is the number above this border?
@@ -104,7 +105,8 @@ pub(super) enum CoreTest {
 }
 
 impl FloatFeature {
-    /// Is a missing value above a border? It counts as plus infinity, minus infinity, or as nothing that is above.
+    /// Is a missing value above a border? Depending on the treatment it counts as plus infinity, as
+    /// minus infinity, or as above no border.
     pub(super) fn missing_is_above(&self, border: f32) -> bool {
         self.has_nans && self.treatment == Treatment::AsTrue && border < f32::INFINITY
     }
@@ -116,7 +118,8 @@ fn fail<T>(field: &str, found: impl ToString, expected: &'static str) -> Result<
 }
 
 impl Core {
-    /// The tests by their numbers: borders of the numeric columns in their order, then hashes.
+    /// The tests in the order of their numbers: borders of the numeric columns in their order, then
+    /// hashes.
     pub(super) fn tests(&self) -> Vec<CoreTest> {
         let above = self.floats.iter().flat_map(|float| {
             float.borders.iter().map(|&border| CoreTest::Above {
@@ -138,7 +141,7 @@ impl Core {
         borders + self.one_hots.iter().map(|one_hot| one_hot.hashes.len()).sum::<usize>()
     }
 
-    /// The place in a row of the column whose hashes these are.
+    /// The position in a row of the column with these hashes.
     pub(super) fn category_column(&self, one_hot: &OneHot) -> Option<FeatureId> {
         let column = self.categories.iter().find(|category| category.index == one_hot.index)?;
         u32::try_from(column.flat).ok().map(FeatureId)
@@ -151,7 +154,8 @@ impl Core {
         flats.max().map_or(0, |last| last as usize + 1)
     }
 
-    /// Checks what CatBoost relies on without looking, and what the answers of its faster ways would depend on.
+    /// Checks what CatBoost assumes without checking, and what its faster evaluation methods depend
+    /// on.
     pub(super) fn check(&self) -> Result<(), FormatError> {
         self.check_features()?;
         if self.dimension == 0 {
@@ -198,7 +202,8 @@ impl Core {
             return fail("FlatIndex", "a column that is numeric and categorical", "one kind of column");
         }
         for float in &self.floats {
-            // CatBoost counts the borders below a value; that is a comparison only where they are sorted.
+            // CatBoost counts the borders below a value; this equals the comparisons only if the
+            // borders are sorted.
             let sorted = float.borders.iter().all(|border| !border.is_nan())
                 && float.borders.windows(2).all(|pair| pair[0] <= pair[1]);
             if !sorted {

@@ -1,9 +1,10 @@
-//! Edits: trees of any shape as CatBoost's symmetric or asymmetric ones.
+//! Edits: writes trees of any shape as CatBoost's symmetric or asymmetric trees.
 //!
-//! All trees of a file are of one kind. A symmetric tree asks the same question at all nodes of a level, so a pruned or
-//! folded tree is one only if it asks all its questions in every branch: with k different questions it has 2^k leaves. Which
-//! kind makes the smaller file is computed, and that one is written; where they are equal, the symmetric one, which
-//! CatBoost evaluates faster. Borders that no tree asks about any more go, as CatBoost leaves them out, too.
+//! All trees of a file are of one kind. A symmetric tree has the same test at all nodes of a level,
+//! so a pruned or folded tree can be written as one only with all its tests in every branch: with k
+//! different tests it has 2^k leaves. The kind that makes the smaller file is computed and written;
+//! if both are equal, the symmetric one, which CatBoost evaluates faster. Borders that no tree uses
+//! any more are removed, as CatBoost itself does.
 
 use std::collections::BTreeMap;
 
@@ -16,16 +17,17 @@ use crate::error::EditError;
 /// CatBoost's own limit on the depth of symmetric trees.
 const DEEPEST: usize = 16;
 
-/// A question as two trees would share it: column, the bits of a border or the code of a category, and which it is.
+/// A test in a form that trees can share: column, the bits of a border or the code of a category,
+/// and which of the two it is.
 type Question = (u32, u32, bool);
 
 /// A tree that is to be written.
 struct Draft<'a> {
     id: TreeId,
     tree: Tree,
-    /// The rows of training in each leaf, where the leaves are still those of training.
+    /// The training rows in each leaf, if the leaves are still those of training.
     weights: Option<&'a [f64]>,
-    /// Its questions, each once, in the order of a symmetric tree.
+    /// Its tests, each once, in the order of a symmetric tree.
     questions: Vec<Question>,
 }
 
@@ -36,7 +38,7 @@ pub(super) fn edited(core: &Core, original: &Ensemble, edit: &Edit) -> Result<Co
     for edit in &edit.trees {
         let id = edit.source();
         let leaves = match edit {
-            // The edited file has no scale: its leaves are what they add to a score.
+            // The edited file has no scale, so its leaves hold what they add to a score.
             TreeEdit::Keep(tree) if core.scale != 1.0 => {
                 TreeEdit::Scale { tree: *tree, factor: 1.0 }.folded_leaves(original)?
             }
@@ -63,7 +65,7 @@ pub(super) fn edited(core: &Core, original: &Ensemble, edit: &Edit) -> Result<Co
         new.trees.push(tree);
     }
     if new.trees.is_empty() {
-        // CatBoost loads a model without trees and then refuses to predict.
+        // CatBoost loads a model without trees but then refuses to predict.
         let values = vec![0.0; core.dimension];
         new.trees.push(CoreTree { shape: Shape::Symmetric(Vec::new()), values, weights: vec![1.0] });
         new.symmetric = true;
@@ -83,7 +85,7 @@ fn without_trees(core: &Core) -> Core {
     }
 }
 
-/// The questions that the file's features can be asked, with where missing values go.
+/// The tests that the file's features allow, with the side of missing values.
 fn known_questions(core: &Core) -> BTreeMap<Question, bool> {
     let question = |test: CoreTest| match test {
         CoreTest::Above { feature, border, missing_is_above } => {
@@ -94,7 +96,7 @@ fn known_questions(core: &Core) -> BTreeMap<Question, bool> {
     core.tests().into_iter().map(question).collect()
 }
 
-/// The question of a split, if the file's features know it; "yes" goes right.
+/// The test of a split, if the file's features have it; "yes" goes right.
 fn question(split: Split<'_>, known: &BTreeMap<Question, bool>) -> Option<Question> {
     let question = match split.test {
         Test::LessOrEqual { threshold } => {
@@ -109,7 +111,7 @@ fn question(split: Split<'_>, known: &BTreeMap<Question, bool>) -> Option<Questi
     (*missing_right != split.missing_left).then_some(question)
 }
 
-/// The different questions of a tree, those near the leaves first.
+/// The different tests of a tree, those near the leaves first.
 fn questions(id: TreeId, tree: &Tree, known: &BTreeMap<Question, bool>) -> Result<Vec<Question>, EditError> {
     let mut found = Vec::new();
     let mut seen = std::collections::BTreeSet::new();
@@ -132,7 +134,7 @@ fn questions(id: TreeId, tree: &Tree, known: &BTreeMap<Question, bool>) -> Resul
 
 /// Which kind of trees takes fewer bytes in a binary file?
 fn is_symmetric_smaller(dimension: usize, drafts: &[Draft<'_>]) -> bool {
-    // A leaf's values and its weight; a node's test, steps and leaf.
+    // The sizes of a leaf (values and weight) and of a node (test, steps and leaf number).
     let leaf_size = 8 * (dimension as u64 + 1);
     let (mut symmetric, mut nodes) = (0u64, 0u64);
     for draft in drafts {
@@ -147,7 +149,7 @@ fn is_symmetric_smaller(dimension: usize, drafts: &[Draft<'_>]) -> bool {
     symmetric <= nodes
 }
 
-/// Drops the borders that no tree asks about, and gives every question its number in what is left.
+/// Removes the borders that no tree uses, and gives every test its number among the remaining ones.
 fn keep_borders(
     core: &mut Core,
     drafts: &[Draft<'_>],
@@ -173,7 +175,7 @@ fn keep_borders(
 }
 
 impl Draft<'_> {
-    /// The tree with every question at every leaf.
+    /// The tree as a symmetric one, with every test on every path.
     fn symmetric(&self, numbers: &BTreeMap<Question, u32>) -> CoreTree {
         let mut tree = CoreTree {
             shape: Shape::Symmetric(self.questions.iter().map(|question| numbers[question]).collect()),
@@ -189,7 +191,7 @@ impl Draft<'_> {
             });
             tree.values.extend_from_slice(self.tree.leaf(leaf));
             let weight = match self.weights.and_then(|weights| weights.get(leaf.index())) {
-                // The rows of a leaf that became several are all in the first of them.
+                // The rows of a leaf that became several are all counted in the first of them.
                 Some(&weight) if !std::mem::replace(&mut weighed[leaf.index()], true) => weight,
                 Some(_) => 0.0,
                 None => 1.0,
@@ -199,7 +201,7 @@ impl Draft<'_> {
         tree
     }
 
-    /// The tree node by node, every node before those below it.
+    /// The tree as nodes, each before those below it.
     fn nodes(&self, numbers: &BTreeMap<Question, u32>) -> Result<CoreTree, EditError> {
         let mut nodes = Vec::with_capacity(self.tree.node_count());
         let (mut values, mut weights) = (Vec::new(), Vec::new());
@@ -237,7 +239,7 @@ impl Draft<'_> {
     }
 }
 
-/// The question of a split that was looked at before.
+/// The test of a split that is known to have one.
 fn as_question(split: Split<'_>) -> Question {
     match split.test {
         Test::LessOrEqual { threshold } => (split.feature.0, (threshold as f32).to_bits(), false),

@@ -1,7 +1,8 @@
-//! Flatbuffers, read by hand: the few things that a CatBoost file needs, every offset checked.
+//! Reads flatbuffers: the few features that a CatBoost file needs, with every offset checked.
 //!
-//! A buffer is a web of tables and vectors that point to each other, so a small file may point to one large vector a
-//! million times. What is copied out of a buffer is therefore counted, and may not be more than the buffer has.
+//! A buffer is a graph of tables and vectors that point to each other, so a small file may point to
+//! one large vector a million times. The bytes copied out of a buffer are therefore counted, and
+//! may not exceed its size.
 
 use std::cell::Cell;
 
@@ -21,7 +22,7 @@ pub(super) struct Buffer<'a> {
 pub(super) struct Table<'a> {
     buffer: &'a Buffer<'a>,
     at: usize,
-    /// Where the list of field positions stands, and its length in bytes.
+    /// Where the list of field positions is, and its length in bytes.
     fields: usize,
     fields_size: usize,
     /// The bytes of the table itself.
@@ -47,7 +48,7 @@ macro_rules! scalar {
 
 scalar!(u8, i8, u16, u32, i32, f32, f64);
 
-/// Two 16-bit numbers that stand together: how far the children of a node are.
+/// Two adjacent 16-bit numbers: the distances to a node's children.
 impl Scalar for [u16; 2] {
     const SIZE: usize = 4;
     fn read(bytes: &[u8]) -> Self {
@@ -61,7 +62,7 @@ impl<'a> Buffer<'a> {
         Self { bytes, start, left: Cell::new(bytes.len()) }
     }
 
-    /// The table that the buffer is about.
+    /// The root table of the buffer.
     pub(super) fn root(&'a self) -> Result<Table<'a>, FormatError> {
         let at = self.offset(0)?;
         self.table(at)
@@ -84,7 +85,7 @@ impl<'a> Buffer<'a> {
         self.slice(at, T::SIZE).map(T::read)
     }
 
-    /// Where the offset at this place leads.
+    /// The position to which the offset at `at` points.
     fn offset(&self, at: usize) -> Result<usize, FormatError> {
         let offset: u32 = self.number(at)?;
         let target = at.checked_add(offset as usize).filter(|&target| target < self.bytes.len());
@@ -143,7 +144,7 @@ impl<'a> Buffer<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Where a field's value stands, if the table has one.
+    /// The position of a field's value, if the table has the field.
     fn field(&self, slot: usize, size: usize) -> Result<Option<usize>, FormatError> {
         let entry = 4 + 2 * slot;
         if entry + 2 > self.fields_size {
@@ -172,7 +173,7 @@ impl<'a> Table<'a> {
         Ok(self.field(slot, 1)?.is_some())
     }
 
-    /// A number, or what stands for one that is not there.
+    /// A number, or `default` if the field is absent.
     pub(super) fn number<T: Scalar>(&self, slot: usize, default: T) -> Result<T, FormatError> {
         match self.field(slot, T::SIZE)? {
             Some(at) => self.buffer.number(at),
@@ -194,7 +195,7 @@ impl<'a> Table<'a> {
         self.target(slot)?.map(|at| self.buffer.text(at)).transpose()
     }
 
-    /// A list of numbers; empty where there is none.
+    /// A list of numbers; empty if the field is absent.
     pub(super) fn numbers<T: Scalar>(&self, slot: usize) -> Result<Vec<T>, FormatError> {
         let Some(at) = self.target(slot)? else { return Ok(Vec::new()) };
         Ok(self.buffer.vector(at, T::SIZE)?.chunks_exact(T::SIZE).map(T::read).collect())
@@ -208,14 +209,14 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// A list of tables; empty where there is none.
+    /// A list of tables; empty if the field is absent.
     pub(super) fn tables(&self, slot: usize) -> Result<Vec<Table<'a>>, FormatError> {
         let Some(at) = self.target(slot)? else { return Ok(Vec::new()) };
         let count = self.buffer.vector(at, 4)?.len() / 4;
         (0..count).map(|index| self.buffer.table(self.buffer.offset(at + 4 + 4 * index)?)).collect()
     }
 
-    /// A list of texts; empty where there is none.
+    /// A list of texts; empty if the field is absent.
     pub(super) fn texts(&self, slot: usize) -> Result<Vec<&'a str>, FormatError> {
         let Some(at) = self.target(slot)? else { return Ok(Vec::new()) };
         let count = self.buffer.vector(at, 4)?.len() / 4;

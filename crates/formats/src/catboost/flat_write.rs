@@ -1,9 +1,9 @@
-//! Flatbuffers, written by hand and from front to back: a table stands before everything that it points to.
+//! Writes flatbuffers from front to back: a table comes before everything that it points to.
 
 /// A field of a table.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Field {
-    /// Not there.
+    /// The field is absent.
     None,
     U8(u8),
     I32(i32),
@@ -27,9 +27,9 @@ impl Field {
 #[derive(Debug, Default)]
 pub(super) struct FlatWriter {
     bytes: Vec<u8>,
-    /// An offset that is to point to what is written next.
+    /// The place of an offset that is to point to what is written next.
     waiting: Option<usize>,
-    /// Where the lists of positions of tables stand. There are as many as kinds of tables, which are few.
+    /// Where the position lists of tables are. There are only as many as kinds of tables.
     lists: Vec<usize>,
 }
 
@@ -45,14 +45,14 @@ impl FlatWriter {
         self.waiting = Some(place);
     }
 
-    /// Pads until `ahead` bytes further on a multiple of `size` begins.
+    /// Pads so that the position `ahead` bytes further on is a multiple of `size`.
     fn align(&mut self, size: usize, ahead: usize) {
         while !(self.bytes.len() + ahead).is_multiple_of(size) {
             self.bytes.push(0);
         }
     }
 
-    /// What was waiting points to the end of the bytes.
+    /// Makes the waiting offset point to the end of the bytes.
     fn begin(&mut self) {
         if let Some(place) = self.waiting.take() {
             let offset = (self.bytes.len() - place) as u32;
@@ -60,11 +60,11 @@ impl FlatWriter {
         }
     }
 
-    /// Writes a table; gives the places of its offsets, in the order of its fields.
+    /// Writes a table and returns the places of its offsets, in the order of its fields.
     pub(super) fn table(&mut self, fields: &[Field]) -> Vec<usize> {
         let list = positions(fields);
-        // The list of positions first, unless a table before has the same, then the table, at a multiple of eight for
-        // the widest numbers.
+        // First the position list, unless an earlier table has the same one; then the table, at a
+        // multiple of eight because of the widest numbers.
         let known = self.lists.iter().find(|&&at| self.bytes[at..].starts_with(&list)).copied();
         let list_at = match known {
             Some(at) => {
@@ -108,7 +108,7 @@ impl FlatWriter {
         self.bytes.push(0);
     }
 
-    /// Writes a list of values of so many bytes each.
+    /// Writes a list of values of `N` bytes each.
     pub(super) fn list<T, const N: usize>(
         &mut self,
         values: &[T],
@@ -121,7 +121,7 @@ impl FlatWriter {
         values.iter().for_each(|value| self.bytes.extend(bytes(value)));
     }
 
-    /// Writes a list of offsets; gives their places.
+    /// Writes a list of offsets and returns their places.
     pub(super) fn offset_list(&mut self, count: usize) -> Vec<usize> {
         let zeros = vec![0u32; count];
         self.list(&zeros, 4, |zero| zero.to_le_bytes());
@@ -136,8 +136,9 @@ impl FlatWriter {
     }
 }
 
-/// The list that stands before a table: its own size, the table's, and where in the table each field is, or zero. The table
-/// begins at a multiple of eight, so that this depends on nothing else.
+/// The position list that comes before a table: its own size, the table's size, and for each field
+/// its position in the table, or zero. The table begins at a multiple of eight, so that the list
+/// depends on nothing else.
 fn positions(fields: &[Field]) -> Vec<u8> {
     let mut size = 4;
     let mut list = Vec::new();

@@ -1,4 +1,5 @@
-//! What a file says beside its trees: the classes, the threshold, how it was trained, and so what becomes of the scores.
+//! The information of a file beside its trees: the classes, the threshold and the training
+//! parameters; together they decide what the scores mean.
 
 use secateur_model::{ClassLabels, Decision, GroupId, Transform, Value as Answer};
 use serde_json::Value;
@@ -15,9 +16,10 @@ const CLASSIFIERS: [&str; 5] = ["Logloss", "CrossEntropy", "Focal", "MultiClass"
 /// The parts of the file's information that predictions depend on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Info {
-    /// The losses of training that the file names: in its parameters, or beside them in a sum of models.
+    /// The losses of training that the file names: in its parameters, or beside them in a sum of
+    /// models.
     losses: Vec<String>,
-    /// The loss among the parameters of training alone.
+    /// The loss among the training parameters only.
     trained_for: Option<String>,
     /// The version that wrote the file.
     pub(super) version: Option<String>,
@@ -27,7 +29,8 @@ pub(super) struct Info {
 }
 
 impl Info {
-    /// Takes one entry. In `.cbm` files values are texts, which may hold JSON; JSON files have the JSON itself.
+    /// Reads one entry. In `.cbm` files values are texts, which may hold JSON; in JSON files they
+    /// are JSON.
     pub(super) fn take(&mut self, key: &str, value: &Value) -> Result<(), FormatError> {
         let parsed = || match value {
             Value::String(text) => serde_json::from_str(text).ok(),
@@ -74,7 +77,8 @@ impl Info {
         !self.losses.is_empty() && self.losses.iter().all(|loss| loss == "Logloss" || loss == "CrossEntropy")
     }
 
-    /// How the scores of a model with several of them become probabilities, where the file says how it was trained.
+    /// How the scores of a model with several scores become probabilities, if the file says how it
+    /// was trained.
     pub(super) fn link(&self) -> Link {
         let all = |names: &[&str]| {
             !self.losses.is_empty() && self.losses.iter().all(|loss| names.contains(&loss.as_str()))
@@ -88,9 +92,11 @@ impl Info {
         }
     }
 
-    /// What becomes of the scores of a model with so many: the classes and the rule that chooses one, or no classes.
+    /// The meaning of the `dimension` scores: the classes and the rule that chooses one, or no
+    /// classes.
     pub(super) fn decision(&self, dimension: usize) -> Result<(ClassLabels, Decision), FormatError> {
-        // As CatBoost computes it: a score is above this iff its probability is above the threshold. Zero for one half.
+        // As CatBoost computes it: a score is above this exactly if its probability is above the
+        // threshold. Zero for one half.
         let threshold = -(1.0 / self.threshold.unwrap_or(0.5) - 1.0).ln() + 0.0;
         let without_classes = |value| Ok((ClassLabels::Unnamed(0), Decision::Scores(value)));
         if self.losses.iter().any(|loss| SEVERAL_LABELS.contains(&loss.as_str())) {
@@ -114,8 +120,8 @@ impl Info {
         Ok((labels, decision))
     }
 
-    /// What a regressor's `predict` makes of the scores, which it chooses by the loss among the parameters of training.
-    /// A sum of models has none, and then the prediction is the score.
+    /// How a regressor's `predict` transforms the scores; it depends on the loss among the training
+    /// parameters. A sum of models has none, and then the prediction is the score.
     fn value(&self) -> Answer {
         match self.trained_for.as_deref() {
             Some(loss) if loss.starts_with("Poisson") || loss.starts_with("Tweedie") => {
@@ -127,8 +133,8 @@ impl Info {
     }
 }
 
-/// The label of each score's class (of both classes, for one score): an entry of `class_names` where there are any,
-/// else a number.
+/// The label of each score's class (of both classes if there is one score): an entry of
+/// `class_names` if there are any, otherwise a number.
 fn labels(params: &Value, classes: usize) -> Result<ClassLabels, FormatError> {
     let wrong = |found: String, expected| {
         let place = Place::Field("class_params".to_owned());

@@ -1,7 +1,7 @@
 //! CatBoost's JSON format.
 //!
-//! CatBoost stops at the first error of syntax and keeps what it has read until then, so a file that was cut loads with
-//! fewer trees. A whole document is demanded here.
+//! CatBoost stops at the first syntax error and keeps what it has read before it, so a truncated
+//! file loads with fewer trees. This reader requires a whole document.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -30,7 +30,7 @@ fn missing<T>(field: &str) -> Result<T, FormatError> {
     Err(FormatError::new(place(field), Problem::Missing))
 }
 
-/// A number as CatBoost reads it.
+/// A number, rounded as CatBoost reads it.
 fn float(value: &Json<'_>, field: &str) -> Result<f64, FormatError> {
     match value {
         Json::Number(text) => match number::read(text) {
@@ -57,7 +57,7 @@ fn small(value: Option<&Json<'_>>, field: &str) -> Result<i32, FormatError> {
     i32::try_from(number).or_else(|_| fail(field, number, "a smaller number"))
 }
 
-/// The elements of a list; none where there is no list or `null`.
+/// The elements of a list; none if the list is absent or `null`.
 fn elements<'j, 'a>(value: Option<&'j Json<'a>>, field: &str) -> Result<&'j [Json<'a>], FormatError> {
     match value {
         None | Some(Json::Null) => Ok(&[]),
@@ -88,8 +88,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Core, FormatError> {
     }
     let mut info = Info::default();
     for entry in json.get("model_info").and_then(Json::entries).unwrap_or(&[]) {
-        // These are read as everyone reads JSON; none of their numbers is a matter of the last place but the
-        // threshold, which CatBoost's writer gives a few digits of.
+        // These entries are read with a general JSON parser: the last digit matters only for the
+        // threshold, and CatBoost writes that number with few digits.
         let value: Value = serde_json::from_str(entry.raw)
             .or_else(|_| fail("model_info", &entry.key, "a JSON value that can be read"))?;
         info.take(&entry.key, &value)?;
@@ -203,7 +203,7 @@ fn one_hot(value: &Json<'_>) -> Result<Option<OneHot>, FormatError> {
     Ok(Some(OneHot { index: small(value.get("feature_index"), "feature_index")?, hashes }))
 }
 
-/// The number of a test. CatBoost looks at nothing else of a split.
+/// The number of a test. CatBoost reads nothing else of a split.
 fn split(value: &Json<'_>) -> Result<u32, FormatError> {
     if text(value.get("split_type")) == "OnlineCtr" {
         return refuse_counters();
@@ -213,7 +213,7 @@ fn split(value: &Json<'_>) -> Result<u32, FormatError> {
     u32::try_from(number).or_else(|_| fail("split_index", number, "the number of a test"))
 }
 
-/// Every leaf has as many values; checks that, and learns how many from the first.
+/// Checks that every leaf has the same number of values, which the first leaf determines.
 fn same_dimension(dimension: &mut Option<usize>, found: usize) -> Result<(), FormatError> {
     let expected = *dimension.get_or_insert(found);
     if found == expected && found > 0 {
@@ -278,7 +278,8 @@ fn node_tree(root: &Json<'_>, dimension: &mut Option<usize>) -> Result<CoreTree,
     Ok(CoreTree { shape: Shape::Nodes(nodes), values, weights })
 }
 
-/// The text of a file with the model of `core` in the place of the one in `original`, which was read before.
+/// The text of a file with the model of `core` instead of the one in `original`, which was read
+/// before.
 pub(super) fn write(original: &[u8], core: &Core) -> Result<String, FormatError> {
     let json = Json::parse(original)?;
     let texts = Texts::of(&json);
@@ -307,7 +308,8 @@ pub(super) fn write(original: &[u8], core: &Core) -> Result<String, FormatError>
     Ok(out)
 }
 
-/// The texts that numbers had in the file: what stays is written as it was, so that CatBoost reads it as before.
+/// The texts that numbers had in the file: numbers that stay are written as before, so that
+/// CatBoost reads the same.
 struct Texts<'a>(HashMap<u64, &'a str>);
 
 impl<'a> Texts<'a> {
@@ -336,7 +338,7 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// A border, which the file holds as f32: every number beyond that type is read as an infinite one.
+    /// A border, which CatBoost reads as f32: every number beyond that type is read as infinite.
     fn border(&self, border: f32) -> String {
         let beyond = if border < 0.0 { -1e39 } else { 1e39 };
         self.number(if border.is_infinite() { beyond } else { f64::from(border) })
@@ -360,7 +362,7 @@ fn scale_and_bias(out: &mut String, core: &Core, texts: &Texts<'_>) {
     out.push(']');
 }
 
-/// Everything about the features as it was, but for the borders.
+/// The features with new borders and otherwise as before.
 fn features(out: &mut String, features: &Json<'_>, core: &Core, texts: &Texts<'_>) {
     let mut separator = '{';
     for entry in features.entries().unwrap_or(&[]) {
@@ -456,7 +458,8 @@ impl Writer<'_> {
         }
     }
 
-    /// A node with all below it: as deep as a tree, which the reader allows a hundred levels or so.
+    /// A node with everything below it. The recursion is as deep as the tree, which the reader
+    /// limits to about a hundred levels.
     fn node(&self, out: &mut String, tree: &CoreTree, nodes: &[CoreNode], at: usize) {
         match nodes[at] {
             CoreNode::Leaf(leaf) => {

@@ -1,28 +1,35 @@
 //! CatBoost's models: the binary `.cbm` and JSON.
 //!
-//! What CatBoost 1.2 does with such a file, tried against 1.2 and 1.2.10, and what the model built here therefore says:
+//! How CatBoost 1.2 executes such a file (observed with 1.2 and 1.2.10), and therefore what the
+//! model built here does:
 //!
-//! - Numbers are rounded to f32 (too large ones become infinite); NaN and infinities are accepted, whatever `nan_mode`
-//!   was. A split asks whether a number is above a border. CatBoost really counts the borders below the number, which
-//!   is the same only where borders are sorted: others are refused.
-//! - A missing value counts as plus infinity (`AsTrue`) or minus infinity (`AsFalse`) in columns that had missing values in
-//!   training. In all others it is above no border.
-//! - A category is known by a hash of its text (`hash.rs`); a split asks whether it is a certain one. CatBoost takes text
-//!   and whole numbers (as text) there and refuses a row with a missing value, which is therefore no input.
-//! - Scores are f64 sums from zero in the order of the file, multiplied by the scale if that is not 1, and the bias is
-//!   added last, unless it is zero for all scores. A symmetric tree's leaf is found
-//!   by the answers of all its splits, bit by bit; an asymmetric tree's nodes may be half a leaf (`cbm.rs`).
-//! - One score: class 1 iff the score is above `-ln(1 / t - 1)`, where t is the file's probability threshold. Several:
-//!   the first of the highest, also for one-against-all. Where a row may get several labels (`MultiLogloss`), each score is
-//!   compared with that threshold by itself.
-//! - A file without classes is a regressor's or a ranker's. Its prediction is the score, but for the losses of which
-//!   `CatBoostRegressor` takes `exp` (`info.rs`); `CatBoost` and `CatBoostRanker` return the score for those, too.
+//! - Numbers are rounded to f32 (too large ones become infinite); NaN and infinities are accepted
+//!   for every `nan_mode`. A split asks whether a number is above a border. CatBoost really counts
+//!   the borders below the number, which is the same only if the borders are sorted; other files
+//!   are refused.
+//! - A missing value counts as plus infinity (`AsTrue`) or minus infinity (`AsFalse`) in columns
+//!   that had missing values in training. In all others it is above no border.
+//! - A category is known by a hash of its text (`hash.rs`); a split asks whether the value is one
+//!   certain category. CatBoost accepts text and whole numbers (as text) there and refuses a row
+//!   with a missing value, which is therefore not an input.
+//! - Scores are f64 sums from zero in the order of the file, multiplied by the scale if that is not
+//!   1; the bias is added last, unless it is zero for all scores. A symmetric tree's leaf is found
+//!   by the answers of all its splits, bit by bit; an asymmetric tree's nodes may be half a leaf
+//!   (`cbm.rs`).
+//! - One score: class 1 iff the score is above `-ln(1 / t - 1)`, where t is the file's probability
+//!   threshold. Several scores: the first class with the highest score, also for one-against-all.
+//!   If a row may get several labels (`MultiLogloss`), each score is compared with that threshold
+//!   separately.
+//! - A file without classes is a regressor or ranker. Its prediction is the score, except for the
+//!   losses for which `CatBoostRegressor` applies `exp` (`info.rs`); `CatBoost` and
+//!   `CatBoostRanker` return the score for these too.
 //! - JSON numbers are not read exactly (`number.rs`).
-//! - Refused: counters over categories (CTR), text and embedding features, classifiers without class labels, sums that may overflow
-//!   (several scores: CatBoost then lets a NaN win), and whatever CatBoost would read beyond the ends of its lists for.
+//! - Refused: counters over categories (CTR), text and embedding features, classifiers without
+//!   class labels, sums that may overflow (with several scores, CatBoost then lets a NaN win), and
+//!   every file for which CatBoost would read beyond the ends of its lists.
 //!
-//! The file's bytes are kept: an unchanged file is written as it was read. An edit writes the file anew, with the scale
-//! multiplied into the leaves, and with everything beside the model as it was.
+//! The file's bytes are kept: an unchanged file is written as it was read. An edit writes a new
+//! file, with the scale multiplied into the leaves, and with everything beside the model unchanged.
 
 mod build;
 mod cbm;
@@ -63,7 +70,7 @@ enum Encoding {
 }
 
 impl File {
-    /// How the scores of a model with several of them become probabilities.
+    /// How the scores of a model with several scores become probabilities.
     pub(crate) fn link(&self) -> crate::packed::Link {
         self.core.info.link()
     }
@@ -151,7 +158,7 @@ impl EditableDocument for File {
             Encoding::Binary(entries) => cbm::write(&core, entries),
             Encoding::Json => json::write(&self.bytes, &core).map_err(unreadable)?.into_bytes(),
         };
-        // Reading back makes sure that the model held here is the one in the bytes.
+        // Reading back ensures that the model held here is the one in the bytes.
         Self::parse_owned(bytes).map_err(unreadable)
     }
 
@@ -159,7 +166,8 @@ impl EditableDocument for File {
         if !matches!(self.encoding, Encoding::Binary(_)) || *edit == Edit::unchanged(&self.ensemble) {
             return self.edit(edit).map(|edited| edited.ensemble);
         }
-        // The binary format holds every number as it is, so the bytes would say nothing more.
+        // The binary format holds every number exactly, so reading the bytes back would give the
+        // same model.
         let core = edit::edited(&self.core, &self.ensemble, edit)?;
         build::ensemble(&core).map_err(|error| EditError::ReadBack { reason: error.to_string() })
     }

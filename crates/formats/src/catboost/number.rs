@@ -1,20 +1,21 @@
 //! Numbers in CatBoost's JSON, as CatBoost reads them.
 //!
-//! Its reader (RapidJSON without full precision) takes up to 17 digits as an integer, rounds that to f64 and
-//! multiplies or divides by a power of ten: two roundings, so the result is often a unit in the last place away from
-//! the number that the text stands for. What counts is what CatBoost makes of a file, so numbers are read in the same
-//! steps here, and written in digits that its reader turns into exactly the number that is meant.
+//! CatBoost's reader (RapidJSON without full precision) collects up to 17 digits in an integer,
+//! rounds it to f64 and multiplies or divides it by a power of ten. These two roundings often give
+//! a result one unit in the last place away from the number in the text. What counts is the number
+//! that CatBoost reads, so numbers are read here in the same steps, and written with digits that
+//! its reader turns into exactly the intended number.
 
 use std::sync::LazyLock;
 
 static POWERS: LazyLock<Vec<f64>> =
     LazyLock::new(|| (0..=308).map(|n| format!("1e{n}").parse().expect("a power of ten")).collect());
 
-/// From here on digits are no longer gathered in an integer.
+/// Beyond this value digits are no longer collected in an integer.
 const LARGEST_GATHERED: u64 = (1 << 53) - 1;
 
-/// The number that CatBoost reads in a JSON number. `None` where it stops reading the file, because the number is too
-/// large for f64, or where it quietly takes another number.
+/// The number that CatBoost reads for a JSON number. `None` if CatBoost stops reading the file
+/// because the number is too large for f64, or silently takes another number.
 pub(super) fn read(text: &str) -> Option<f64> {
     let (minus, text) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -26,7 +27,7 @@ pub(super) fn read(text: &str) -> Option<f64> {
     let limit = if minus { 1 << 63 } else { u64::MAX };
     let mut gathered: u64 = 0;
     let mut float = None;
-    // The digits that count against the 17 that a fraction may have.
+    // The number of digits that count toward the 17 that a fraction may have.
     let mut significant = -1;
     for digit in whole.bytes().map(|byte| u64::from(byte - b'0')) {
         match &mut float {
@@ -73,11 +74,12 @@ pub(super) fn read(text: &str) -> Option<f64> {
     if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
         float.get_or_insert(gathered as f64);
         let exponent = exponent.strip_prefix('+').unwrap_or(exponent);
-        // Too many digits for a number: far beyond every power of ten.
+        // An exponent with too many digits for an integer is far beyond every power of ten.
         let extreme = if exponent.starts_with('-') { -1_000_000 } else { 1_000_000 };
         power += exponent.parse::<i64>().unwrap_or(extreme).clamp(-1_000_000, 1_000_000);
     }
-    // CatBoost takes a whole number that f64 cannot count to for no number at all, and the leaf for zero.
+    // If a whole number is beyond f64's exact range, CatBoost does not read it as a number and
+    // takes the leaf as zero.
     let Some(value) = float else { return (gathered <= 1 << 53).then(|| signed(gathered as f64)) };
     let value = if power < -308 { times(times(value, -308), power + 308) } else { times(value, power) };
     (value.is_finite() && power <= 308).then(|| signed(value))
@@ -92,10 +94,11 @@ fn times(value: f64, power: i64) -> f64 {
     }
 }
 
-/// How far from the nearest digits others are tried.
+/// How far from the nearest digits other digits are tried.
 const FARTHEST: u128 = 40;
 
-/// Digits that CatBoost reads as this finite number; where none are found, those that it reads as a number nearby.
+/// Digits that CatBoost reads as this finite number; if none are found, digits that it reads as a
+/// number nearby.
 pub(super) fn text(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -121,7 +124,8 @@ pub(super) fn text(value: f64) -> String {
             return format!("{sign}{text}");
         }
     }
-    // Whole numbers of more digits than the reader gathers are rounded digit by digit, each count of them otherwise.
+    // Whole numbers with more digits than the reader collects are rounded digit by digit,
+    // differently for each number of digits.
     for count in 20..=36 {
         let (digits, power) = parts(&format!("{magnitude:.*e}", count - 1));
         let step = 3 * 10u128.pow(count as u32 - 18);
@@ -146,7 +150,7 @@ fn nearby<'a>(
     steps.map(move |digits| form(&digits.to_string()))
 }
 
-/// Digits with the point behind the first of them, times a power of ten, as text.
+/// Digits with the point after the first of them, times a power of ten, as text.
 fn decimal(digits: &str, power: i64) -> String {
     let digits = match digits.trim_end_matches('0') {
         "" => "0",

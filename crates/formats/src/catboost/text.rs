@@ -1,4 +1,5 @@
-//! JSON that keeps the text of its numbers and of its parts: what is read again by another rule, or copied.
+//! JSON that keeps the text of its numbers and values, so that it can be read by another rule or
+//! copied.
 
 use std::collections::HashSet;
 
@@ -12,7 +13,7 @@ const DEEPEST: usize = 128;
 pub(super) enum Json<'a> {
     Null,
     Bool(bool),
-    /// As it is written.
+    /// The number as it is written.
     Number(&'a str),
     Text(String),
     List(Vec<Json<'a>>),
@@ -40,7 +41,8 @@ impl<'a> Json<'a> {
         let value = reader.value(0)?;
         reader.blank();
         if reader.at < text.len() {
-            // CatBoost does not look behind the end; what stands there was meant to count, though.
+            // CatBoost ignores bytes after the end, but they may have been meant as part of the
+            // model.
             return reader.expected("the end of the file");
         }
         Ok(value)
@@ -198,7 +200,7 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        // Escapes are read as everyone reads them.
+        // Escapes follow the JSON standard.
         match serde_json::from_str(&self.text[start..=end]) {
             Ok(text) => {
                 self.at = end + 1;

@@ -1,8 +1,9 @@
-//! Domain files: which inputs can occur, as people write it down, in TOML or JSON.
+//! Domain files: which inputs can occur, as users write it in TOML or JSON.
 //!
-//! A [`DomainFile`] names columns; [`resolve`](DomainFile::resolve) looks them up in a model and gives the
-//! [`Domain`] that claims are about. Columns are looked up by name, else by number (`"3"`). What contradicts itself or
-//! the model is refused with its place in the file. The keys are those of the guide (`docs/guide/domains.md`).
+//! A [`DomainFile`] names columns; [`resolve`](DomainFile::resolve) looks them up in a model and
+//! returns the [`Domain`] that claims are about. Columns are looked up by name, otherwise by number
+//! (`"3"`). A file that contradicts itself or the model is refused with the place of the
+//! contradiction. The keys are those of the guide (`docs/guide/domains.md`).
 
 mod print;
 mod raw;
@@ -19,7 +20,7 @@ use raw::{Place, Raw};
 pub use scored::DigestOf;
 use scored::NamedWhere;
 
-/// What is wrong with a domain file, and where.
+/// An error in a domain file, with its place.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each message says what its fields are")]
@@ -52,7 +53,7 @@ pub enum DomainFileError {
     Domain(String),
 }
 
-/// A domain as it is written down: by the names of columns.
+/// A domain as it is written in a file: with the names of columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DomainFile {
     missing: Option<bool>,
@@ -91,14 +92,14 @@ impl DomainFile {
         Self { missing: Some(false), ..Self::default() }
     }
 
-    /// Reads a file. Models that it names are looked for where it is.
+    /// Reads a file. Paths of models in it are relative to the file's folder.
     pub fn read(path: &Path) -> Result<Self, DomainFileError> {
         let text = std::fs::read_to_string(path).map_err(|error| DomainFileError::Io(error.to_string()))?;
         let file = Self::parse(&text)?;
         Ok(path.parent().map_or_else(|| file.clone(), |folder| file.below(folder)))
     }
 
-    /// The same, with models looked for in this folder.
+    /// The same, with paths of models relative to this folder.
     pub fn below(&self, folder: &Path) -> Self {
         let mut file = self.clone();
         file.wheres.iter_mut().for_each(|own| own.below(folder));
@@ -149,14 +150,15 @@ impl DomainFile {
         Ok(file)
     }
 
-    /// The domain over the columns of a model, which accepts some input of every part of it. Models whose scores it asks for
-    /// are read from their files; `digest` is what stands for them in certificates.
+    /// The domain over the columns of a model, which must accept some input of every part of it.
+    /// Models whose scores the domain refers to are read from their files; `digest` computes the
+    /// digest that stands for them in certificates.
     pub fn resolve(&self, model: &Ensemble, digest: DigestOf<'_>) -> Result<Domain, DomainFileError> {
         self.resolve_with(model, digest, &[])
     }
 
-    /// As [`resolve`](Self::resolve), where a `where` may name one of these models by its position (`given`, for programs that
-    /// make the file in memory).
+    /// As [`resolve`](Self::resolve), but a `where` may refer to one of the models in `given` by
+    /// its position, for programs that make the file in memory.
     pub fn resolve_with(
         &self,
         model: &Ensemble,
@@ -172,7 +174,7 @@ impl DomainFile {
         Ok(domain)
     }
 
-    /// The domain in words, one part each, in no model's order.
+    /// The domain in words, one string for each part, without reference to a model.
     pub fn words(&self) -> Result<Vec<String>, DomainFileError> {
         let mut names: Vec<String> = Vec::new();
         let own = self.columns.iter().map(|(name, _)| name);
@@ -205,7 +207,7 @@ impl DomainFile {
         Domain::new(missing, columns, groups).map_err(|error| named(&error, features))
     }
 
-    /// A domain as it would be written down.
+    /// A domain in the form of a file.
     pub fn of(domain: &Domain, features: &Features) -> Self {
         let name = |column: FeatureId| features.name(column).into_owned();
         let limits = |column: &Column| Limits {
@@ -232,13 +234,13 @@ impl DomainFile {
     }
 }
 
-/// What is wrong with a domain, with the names of columns.
+/// The error of a domain, with the names of columns.
 fn named(error: &DomainError, features: &Features) -> DomainFileError {
     let name = |column: FeatureId| format!("column {:?}", features.name(column));
     DomainFileError::Domain(error.message(&name))
 }
 
-/// A column by its name, else by its number.
+/// A column by its name, otherwise by its number.
 fn find(features: &Features, name: &str, place: &Place) -> Result<FeatureId, DomainFileError> {
     let ids = || (0..features.len()).map(FeatureId::new);
     if let Some(found) = ids().find(|&feature| features.name(feature) == name) {

@@ -160,7 +160,7 @@ pub(super) fn number(value: f64) -> String {
     }
 }
 
-/// A key, quoted where it has to be.
+/// A key, quoted if necessary.
 fn key(name: &str) -> String {
     let plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     if plain { name.to_owned() } else { quoted(name) }

@@ -1,4 +1,4 @@
-//! What TOML and JSON have in common, and places in them.
+//! Values that TOML and JSON have in common, and places in them.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::DomainFileError;
 
-/// Whole numbers up to this magnitude are floats.
+/// Whole numbers up to this magnitude are exact as floats.
 const EXACT: i64 = 1 << 53;
 
 /// A value of either format.
@@ -20,11 +20,11 @@ pub(super) enum Raw {
     Table(Vec<(String, Raw)>),
     /// JSON's null.
     Nothing,
-    /// What neither a domain nor JSON has: a date.
+    /// A date, which neither a domain nor JSON has.
     Date,
 }
 
-/// Where a value stands: keys and positions, counted from 1.
+/// The place of a value: keys and positions, counted from 1.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place(String);
 
@@ -125,7 +125,7 @@ impl Raw {
         }
     }
 
-    /// A number that something is counted by.
+    /// A number that is a count or an index.
     pub(super) fn count(self, place: &Place) -> Result<u32, DomainFileError> {
         match self {
             Self::Whole(value) => u32::try_from(value)

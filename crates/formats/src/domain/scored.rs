@@ -1,12 +1,15 @@
-//! The `where` of a domain file: inputs on which another model, in a file of its own, scores at least or at most so much.
+//! The `where` of a domain file: inputs on which the score of another model, in a file of its own,
+//! is at least or at most a bound.
 //!
-//! Paths are relative to the domain file. The model is read when the domain is resolved, its columns are put in the order
-//! of the model that the domain is for where both name them, and its digest, if the file says one, has to be that one.
-//! A program that has the model at hand gives it instead of a path.
+//! Paths are relative to the domain file. The model is read when the domain is resolved. Its
+//! columns are put in the order of the domain's model if both have names, and if the file states a
+//! digest, the model's digest has to equal it. A program that already holds the model passes it
+//! instead of a path.
 //!
-//! The bound of an isolation forest is one of its `score_samples`, which NumPy computes from the raw score, a sum of path lengths, by a
-//! power whose last bits differ between processors. It becomes a bound of the raw score that every input reaches whose
-//! `score_samples` does, on whatever processor; `raw = true` says that it is one already.
+//! The bound of an isolation forest is a bound on `score_samples`, which NumPy computes from the
+//! raw score, a sum of path lengths, by a power whose last bits differ between processors. It is
+//! turned into a bound on the raw score that every input reaches whose `score_samples` reaches the
+//! given bound, on any processor. With `raw = true` the bound is already one on the raw score.
 
 use std::path::{Path, PathBuf};
 
@@ -18,21 +21,22 @@ use super::raw::{Place, Raw};
 use super::{DomainFileError, named};
 use crate::ModelFile;
 
-/// What stands for a model in certificates; whoever resolves a domain brings it.
+/// Computes the digest that stands for a model in certificates; the caller that resolves a domain
+/// passes it.
 pub type DigestOf<'a> = &'a dyn Fn(&Ensemble) -> [u8; 32];
 
-/// One `where` as it is written down.
+/// One `where` as it is written in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct NamedWhere {
-    /// The path of the model, or what it is called where it is given.
+    /// The path of the model, or its name if a program passes it.
     model: String,
     /// The folder that the path is relative to.
     folder: Option<PathBuf>,
-    /// Its position among the models that a program gives.
+    /// Its position among the models that a program passes.
     given: Option<u32>,
     digest: Option<[u8; 32]>,
     output: Option<u32>,
-    /// The bounds are raw scores, whatever the library shows.
+    /// Are the bounds raw scores, whatever the library outputs?
     raw: bool,
     at_least: Option<f64>,
     at_most: Option<f64>,
@@ -81,12 +85,12 @@ impl NamedWhere {
         Ok(own)
     }
 
-    /// From now on the path is relative to this folder.
+    /// Makes the path relative to this folder.
     pub(super) fn below(&mut self, folder: &Path) {
         self.folder = Some(folder.to_owned());
     }
 
-    /// The scores that are asked for, one for each bound.
+    /// The conditions on scores, one for each bound.
     pub(super) fn resolve(
         &self,
         place: &Place,
@@ -156,7 +160,7 @@ impl NamedWhere {
         bounds.into_iter().filter_map(told).collect()
     }
 
-    /// What a domain asks for, as it would be written down.
+    /// The conditions of a domain in the form of a file.
     pub(super) fn of(domain: &Domain) -> Vec<Self> {
         let one = |own: &Where| Self {
             model: own.name().map_or_else(|| hex(&own.digest()), str::to_owned),
@@ -191,7 +195,7 @@ impl NamedWhere {
     }
 
     pub(super) fn to_json(&self) -> Value {
-        // A path is told as it can be found from here.
+        // The path is written relative to the current folder, so that the file can be found.
         let path =
             self.folder.as_ref().filter(|_| self.given.is_none()).map(|folder| folder.join(&self.model));
         let model = path.map_or_else(|| self.model.clone(), |path| path.to_string_lossy().into_owned());
@@ -209,11 +213,13 @@ impl NamedWhere {
     }
 }
 
-/// Logarithms, powers and quotients of NumPy, of C libraries and of this one agree to far more than this share.
+/// NumPy's, C libraries' and this program's logarithms, powers and quotients differ by far less
+/// than this share.
 const AGREE: f64 = 1e-12;
 
-/// The bound of the sum of path lengths for one of `score_samples`: every input is on this side of it whose `score_samples` is,
-/// however the last bits of that were computed.
+/// The bound on the sum of path lengths for a bound on `score_samples`: every input whose
+/// `score_samples` is on this side of its bound is on this side of the result, however the last
+/// bits were computed.
 fn path_lengths(side: Side, bound: f64, expected: f64) -> Result<f64, String> {
     if bound >= 0.0 {
         return Err(format!(
@@ -232,7 +238,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The bytes that two digits each stand for.
+/// The bytes for a text of two hexadecimal digits each.
 fn bytes_of(text: &str) -> Option<Vec<u8>> {
     let digits = text.as_bytes();
     let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();

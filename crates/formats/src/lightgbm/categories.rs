@@ -1,8 +1,8 @@
-//! Which columns are categorical, and their labels where the file was trained from a pandas table.
+//! Which columns are categorical, and their labels if the file was trained from a pandas table.
 
 use secateur_model::{Categories, CategoryRule, FeatureId, Features, Label};
 
-/// What is known of each column while the trees are read.
+/// The use of each column, found while the trees are read.
 pub(super) struct Columns<'a> {
     infos: &'a [&'a str],
     use_of: Vec<Use>,
@@ -10,7 +10,7 @@ pub(super) struct Columns<'a> {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Use {
-    /// Not tested by any split; the header says whether it was categorical in training.
+    /// No split tests it; the header says whether it was categorical in training.
     Untested {
         categorical: bool,
     },
@@ -19,28 +19,31 @@ enum Use {
 }
 
 impl<'a> Columns<'a> {
-    /// From the header's `feature_infos`: `[low:high]` for numbers, `none` for constants, else the codes.
+    /// From the header's `feature_infos`: `[low:high]` for numbers, `none` for constants, otherwise
+    /// the codes.
     pub(super) fn new(infos: &'a [&'a str]) -> Self {
         let use_of = infos.iter().map(|info| Use::Untested { categorical: lists_codes(info) }).collect();
         Self { infos, use_of }
     }
 
-    /// A split compares this feature. A feature out of range is left to the model's builder.
+    /// Notes that a split compares this feature. A feature out of range is left to the model's
+    /// builder.
     pub(super) fn numeric(&mut self, feature: FeatureId) {
-        // Where both kinds of split occur the builder refuses the second.
+        // If both kinds of split occur, the builder refuses the second.
         if let Some(entry @ Use::Untested { .. }) = self.use_of.get_mut(feature.index()) {
             *entry = Use::Numeric;
         }
     }
 
-    /// A split looks this feature up in a set.
+    /// Notes that a split looks this feature up in a set.
     pub(super) fn categorical(&mut self, feature: FeatureId) {
         if let Some(entry @ Use::Untested { .. }) = self.use_of.get_mut(feature.index()) {
             *entry = Use::Categorical;
         }
     }
 
-    /// The columns; and whether the file lists pandas categories that could not be given to columns.
+    /// The columns, and whether the file lists pandas categories that could not be assigned to
+    /// columns.
     pub(super) fn features(self, names: &[&str], footer: &str) -> (Features, bool) {
         let mut features = Features::named(names.iter().map(|&name| name.to_owned()).collect());
         let categorical: Vec<usize> = (0..self.use_of.len())
@@ -49,8 +52,9 @@ impl<'a> Columns<'a> {
             })
             .collect();
         let mut lists = pandas_categories(footer);
-        // The lists belong to the table's columns of category type, in order; the file does not name
-        // them. A column that was constant, or ordered, is in the lists without being categorical here.
+        // The lists belong to the table's columns of category type, in order; the file does not
+        // name the columns. A column that was constant, or ordered, has a list without being
+        // categorical here.
         let told_apart = lists.len() == categorical.len()
             && categorical.iter().zip(&lists).all(|(&index, list)| covers(list, self.infos[index]));
         let dropped = !told_apart && !lists.is_empty();
@@ -77,7 +81,7 @@ fn covers(labels: &[Label], info: &str) -> bool {
         || info.split(':').all(|code| code.parse::<i64>().is_ok_and(|code| code < labels.len() as i64))
 }
 
-/// The lists of the last line, `pandas_categorical:[[...], ...]`; none where there are none.
+/// The lists of the last line, `pandas_categorical:[[...], ...]`; none if the line is absent.
 fn pandas_categories(footer: &str) -> Vec<Vec<Label>> {
     let last = footer.trim_end().rsplit('\n').next().unwrap_or_default();
     let Some(json) = last.strip_prefix("pandas_categorical:") else { return Vec::new() };
@@ -85,7 +89,8 @@ fn pandas_categories(footer: &str) -> Vec<Vec<Label>> {
         Ok(lists) => {
             lists.unwrap_or_default().into_iter().map(|list| list.iter().map(label).collect()).collect()
         }
-        // Python writes and reads more than JSON, such as infinities: labels all the same, and not ours to match.
+        // Python writes and reads more than JSON, such as infinities: such labels exist, but they
+        // cannot be matched.
         Err(_) => vec![vec![Label::Unreadable(json.to_owned())]],
     }
 }

@@ -1,7 +1,8 @@
-//! The text of an edited file: kept blocks are copied, leaf values replaced, whole trees written anew.
+//! Writes the text of an edited file: kept blocks are copied, leaf values replaced, whole trees
+//! newly written.
 //!
-//! LightGBM finds a tree's class by its position, so where one of a round's trees goes and others stay, a
-//! single leaf of zero stands in for it. At least one round is always written.
+//! LightGBM finds a tree's class by its position. If one of a round's trees is removed and others
+//! stay, a single leaf of zero is written instead of it. At least one round is always written.
 
 use std::fmt::Write;
 
@@ -12,7 +13,8 @@ use super::tree::{CATEGORICAL, DEFAULT_LEFT, MISSING_NAN, MISSING_ZERO};
 use crate::edit::{Edit, TreeEdit, leaves_below};
 use crate::error::EditError;
 
-/// Category codes from here on are not written: LightGBM would need a bit for every code below them.
+/// Category codes from this one are not written: LightGBM would need a bit for every code below
+/// them.
 const CODE_LIMIT: u32 = 1 << 24;
 
 /// The new text of a file.
@@ -95,13 +97,13 @@ struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// A tree's lines without the first, with the empty lines at the end.
+    /// A tree's lines without the first, including the empty lines at the end.
     fn body(&self, tree: TreeId) -> &str {
         let block = &self.text[self.layout.trees()[tree.index()].clone()];
         block.split_once('\n').map_or("", |(_, body)| body)
     }
 
-    /// LightGBM writes `is_linear` since it has linear trees; a new block keeps to its file's habit.
+    /// LightGBM writes `is_linear` since it has linear trees; a new block follows its file.
     fn has_linear_flag(&self, tree: TreeId) -> bool {
         self.body(tree).lines().any(|line| line.starts_with("is_linear="))
     }
@@ -132,7 +134,7 @@ fn leaf_alone(out: &mut String, value: f64, linear_flag: bool) {
     columns.write(out, linear_flag);
 }
 
-/// A tree as LightGBM numbers it: splits from the root on, leaves counted apart.
+/// A tree in LightGBM's numbering: splits from the root, leaves numbered separately.
 fn whole_tree(
     out: &mut String,
     id: TreeId,
@@ -142,7 +144,7 @@ fn whole_tree(
 ) -> Result<(), EditError> {
     let mut columns = Columns::default();
     let below = leaves_below(tree);
-    // A node, and where its number goes: left or right child of a split.
+    // A node, and where its number is entered: as the left or right child of a split.
     let mut open: Vec<(NodeId, Option<(usize, bool)>)> = vec![(NodeId(0), None)];
     while let Some((node, parent)) = open.pop() {
         let number = match tree.node(node) {
@@ -184,7 +186,7 @@ struct Columns {
     lefts: Vec<i32>,
     rights: Vec<i32>,
     leaves: Vec<f64>,
-    /// How many leaves are below each split.
+    /// The number of leaves below each split.
     below: Vec<u32>,
     /// Where each category set ends in `words`.
     set_ends: Vec<usize>,
@@ -192,12 +194,12 @@ struct Columns {
 }
 
 impl Columns {
-    /// Appends a split; true where its children must change places.
+    /// Appends a split; returns true if its children must be swapped.
     fn push(&mut self, split: Split<'_>) -> Result<bool, &'static str> {
         let side = |left: bool| if left { DEFAULT_LEFT } else { 0 };
         let mut swapped = false;
         let (threshold, kind) = match split.test {
-            // NaN is the missing type that says nothing about zero.
+            // The missing type NaN does not affect zero.
             Test::LessOrEqual { threshold } => (threshold, MISSING_NAN | side(split.missing_left)),
             Test::LessOrEqualButZero { threshold, zero_left } if zero_left == (0.0 <= threshold) => {
                 (threshold, MISSING_NAN | side(split.missing_left))
@@ -209,7 +211,8 @@ impl Columns {
                 return Err("a split that sends zero and missing values against its threshold, to two sides");
             }
             Test::Member { set, members_left } => {
-                // Members go left in the file, and missing values with those that are no members.
+                // In the file, members go left, and missing values go with the values that are not
+                // members.
                 if split.missing_left == members_left {
                     return Err("missing values on the side of a category set's members");
                 }
@@ -227,7 +230,7 @@ impl Columns {
         Ok(swapped)
     }
 
-    /// Appends a category set; its number stands in the place of a threshold.
+    /// Appends a category set; its number is written as the threshold.
     fn push_set(&mut self, set: &[u32]) -> Result<f64, &'static str> {
         let last = set.last().copied().unwrap_or(0);
         if last >= CODE_LIMIT {
@@ -271,12 +274,12 @@ impl Columns {
     }
 }
 
-/// A number in the fewest digits that read back as it.
+/// A number in the fewest digits that read back to it.
 struct Number(f64);
 
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // The Debug form uses an exponent where the plain one would have hundreds of digits.
+        // The Debug form uses an exponent where the plain form would have hundreds of digits.
         write!(f, "{:?}", self.0)
     }
 }

@@ -7,12 +7,12 @@ use secateur_model::{ClassLabels, Decision, GroupId, Softmax, Transform, Value};
 use super::layout::shown;
 use crate::error::{FormatError, Place, Problem};
 
-/// What the header says.
+/// The content of the header.
 #[derive(Debug)]
 pub(super) struct Header<'a> {
     pub(super) version: Option<&'a str>,
     pub(super) objective: Objective,
-    /// Trees of each round, which is the number of sums.
+    /// The number of trees of each round, which is the number of sums.
     pub(super) groups: usize,
     pub(super) average: bool,
     pub(super) feature_names: Vec<&'a str>,
@@ -22,10 +22,10 @@ pub(super) struct Header<'a> {
 
 /// The objectives.
 ///
-/// `LGBMClassifier.predict` takes the first class of the highest probability, and so does what is built
-/// here. For two classes that is `p > 1/2` with `p = 1/(1+exp(-z))`, `z = sigmoid * score` in f64, and
-/// holds iff `z > 1.5 * 2^-53`: below that, `exp(-z)` is within one unit of 1 and the sum with 1 rounds
-/// to 2.
+/// `LGBMClassifier.predict` takes the first class with the highest probability, and so does the
+/// model built here. For two classes that is `p > 1/2` with `p = 1/(1+exp(-z))`,
+/// `z = sigmoid * score` in f64, and holds iff `z > 1.5 * 2^-53`: below that, `exp(-z)` is within
+/// one unit of 1 and the sum with 1 rounds to 2.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Objective {
     Binary {
@@ -37,7 +37,7 @@ pub(super) enum Objective {
     OneAgainstAll {
         sigmoid: f64,
     },
-    /// A regressor or ranker: one score, and what `predict` makes of it.
+    /// A regressor or ranker: one score, and the value that `predict` computes from it.
     Regression {
         value: Value,
     },
@@ -62,7 +62,7 @@ impl Objective {
         }
     }
 
-    /// The factor of the score in the probability of class 1, where there are two classes.
+    /// The factor of the score in the probability of class 1, if there are two classes.
     pub(super) fn logistic_scale(self) -> Option<f64> {
         match self {
             Self::Binary { sigmoid } => Some(sigmoid),
@@ -75,7 +75,7 @@ impl Objective {
     pub(super) fn classes(self, groups: usize) -> ClassLabels {
         match self {
             Self::Binary { .. } | Self::CrossEntropy => ClassLabels::Unnamed(2),
-            // The number of sums is at most that of the trees.
+            // There are at most as many sums as trees.
             Self::Multiclass | Self::OneAgainstAll { .. } => ClassLabels::Unnamed(groups as u32),
             Self::Regression { .. } => ClassLabels::Unnamed(0),
         }
@@ -221,7 +221,8 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// LightGBM trusts three places to agree on the number of classes, and returns memory garbage if not.
+/// LightGBM trusts three places to agree on the number of classes; if they do not, it returns
+/// garbage from memory.
 fn check_classes(objective: Objective, line: &str, classes: usize, groups: usize) -> Result<(), FormatError> {
     let wrong = |field: &str, found: String, expected| {
         Err(FormatError::new(Place::Field(field.to_owned()), Problem::Value { found, expected }))
@@ -245,8 +246,9 @@ fn check_classes(objective: Objective, line: &str, classes: usize, groups: usize
     }
 }
 
-/// The largest score that is class 0: `sigmoid * score`, rounded to f64, is at most [`DEAD_ZONE`]. The
-/// product grows with the score, so this is a search over the positive floats in order.
+/// The largest score of class 0, for which `sigmoid * score`, rounded to f64, is at most
+/// [`DEAD_ZONE`]. The product grows with the score, so this is a search over the positive floats in
+/// order.
 fn dead_zone(sigmoid: f64) -> f64 {
     let (mut low, mut high) = (0u64, f64::INFINITY.to_bits());
     while high - low > 1 {
@@ -260,8 +262,8 @@ fn dead_zone(sigmoid: f64) -> f64 {
     f64::from_bits(low)
 }
 
-/// A number as LightGBM's simple parser reads it, which it uses for the objective's parameters (those of
-/// the trees are rounded correctly): digits are gathered in f64, and each step rounds.
+/// A number as LightGBM's simple parser reads it, with digits collected in f64 and a rounding at
+/// each step. It is used for the objective's parameters; numbers in trees are rounded correctly.
 fn library_number(text: &str) -> Option<f64> {
     let text = text.strip_prefix('+').unwrap_or(text);
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
@@ -274,7 +276,8 @@ fn library_number(text: &str) -> Option<f64> {
             digit.is_ascii_digit().then(|| value * 10.0 + f64::from(digit - b'0'))
         })
     };
-    // Powers of ten up to here are exact, so it does not matter how the library multiplies them.
+    // Powers of ten up to this exponent are exact, so it does not matter how the library multiplies
+    // them.
     const EXACT_POWERS: usize = 22;
     if whole.len() + fraction.len() == 0 || fraction.len() > EXACT_POWERS {
         return None;
@@ -306,7 +309,7 @@ mod tests {
     #[test]
     fn the_dead_zone_is_the_last_score_of_class_zero() {
         assert_eq!(DEAD_ZONE.to_bits(), 0x3CA8_0000_0000_0000);
-        // Seen in LightGBM 4.7 on both sides of each.
+        // Observed in LightGBM 4.7 on both sides of each.
         let seen: [(&str, u64); 6] = [
             ("1", 0x3CA8_0000_0000_0000),
             ("0.7", 0x3CB1_2492_4924_9249),

@@ -1,7 +1,7 @@
-//! Where things stand in the file: header, one block for each tree, footer.
+//! The positions of the file's parts: header, one block for each tree, footer.
 //!
-//! Blocks are found by their lines, not by `tree_sizes`; the declared sizes must then agree, because
-//! LightGBM jumps by them without looking.
+//! Blocks are found by their lines, not by `tree_sizes`. The declared sizes must agree, because
+//! LightGBM jumps by them without checking.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::error::{FormatError, Place, Problem};
 /// Byte ranges of a file's parts.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
-    /// From each block's `Tree=` to the next block or the line `end of trees`.
+    /// From each block's line `Tree=` to the next block or the line `end of trees`.
     trees: Vec<Range<usize>>,
     header_end: usize,
     footer_start: usize,
@@ -24,8 +24,8 @@ impl Layout {
     /// Finds the parts of a file.
     pub(super) fn of(text: &str) -> Result<Self, FormatError> {
         if let Some(at) = text.find('\0') {
-            // LightGBM's text ends at the first of them, and what it does then is anything from a crash to a
-            // reading that never ends.
+            // LightGBM's text ends at the first NUL byte; what it then does ranges from a crash to
+            // an endless loop.
             let found = "a NUL byte".to_owned();
             return Err(FormatError::new(
                 Place::Line(line_number(text, at)),
@@ -34,7 +34,8 @@ impl Layout {
         }
         let mut starts = Vec::new();
         let mut at = 0;
-        // Blocks are separated by blank lines; the one behind the last line of a block ends it.
+        // Blocks are separated by blank lines; the blank line after the last line of a block ends
+        // it.
         let mut in_block = false;
         while at < text.len() {
             let end = text[at..].find('\n').map_or(text.len(), |length| at + length);
@@ -72,12 +73,12 @@ impl Layout {
         &self.trees
     }
 
-    /// Where the first tree begins.
+    /// The position where the first tree begins.
     pub(super) fn header_end(&self) -> usize {
         self.header_end
     }
 
-    /// Where the line `end of trees` begins.
+    /// The position where the line `end of trees` begins.
     pub(super) fn footer_start(&self) -> usize {
         self.footer_start
     }

@@ -1,20 +1,21 @@
 //! LightGBM's text models.
 //!
-//! What LightGBM 4 does with such a file, and what the model built here therefore says:
+//! How LightGBM 4 executes such a file, and therefore what the model built here does:
 //!
-//! - Inputs are f64; NaN and infinities are accepted. Dense (and CSC) input is read with everything of
-//!   magnitude up to `f64(1e-35f32)` as zero; CSR input is not, which shows at `x = -f64(1e-35f32)`, where
-//!   trained thresholds lie. The model is that of dense input.
-//! - Numeric splits send `x <= threshold` left. By the split's missing type, NaN is read as zero (`None`),
-//!   NaN and zero take the default side (`Zero`), or NaN does (`NaN`). Categorical splits send the
-//!   categories of a bit set left, everything else (NaN, unseen, negative) right.
+//! - Inputs are f64; NaN and infinities are accepted. Dense (and CSC) input is read with every
+//!   magnitude up to `f64(1e-35f32)` as zero; CSR input is not, which makes a difference at
+//!   `x = -f64(1e-35f32)`, where trained thresholds are. The model is that of dense input.
+//! - Numeric splits send `x <= threshold` left. Depending on the split's missing type, NaN is read
+//!   as zero (`None`), NaN and zero take the default side (`Zero`), or only NaN does (`NaN`).
+//!   Categorical splits send the categories of a bit set left, everything else (NaN, unseen,
+//!   negative) right.
 //! - Scores are f64 sums in the order of the file; tree `j` belongs to class `j mod K` by position.
-//!   Random forests divide by the number of rounds in the file, for the decision only.
-//! - The class is that of the rounded probabilities, see `header.rs`. Regressors and rankers have one score and no
-//!   classes.
+//!   Random forests divide by the number of rounds in the file, but only for the decision.
+//! - The class follows from the rounded probabilities, see `header.rs`. Regressors and rankers have
+//!   one score and no classes.
 //!
-//! The file's bytes are kept: an unchanged file is written as it was read, and an edit copies every line
-//! that it does not have to change.
+//! The file's bytes are kept: an unchanged file is written as it was read, and an edit copies every
+//! line that it does not have to change.
 
 mod categories;
 mod edit;
@@ -45,15 +46,16 @@ pub struct File {
     version: String,
     logistic_scale: Option<f64>,
     notes: Vec<String>,
-    /// The archive that the text stands in; `None` for a file of its own.
+    /// The archive that holds the text; `None` if it is a file of its own.
     holder: Option<Arc<Holder>>,
-    /// Trees of that archive that are behind the round at which its `predict` stops, and not in the text here.
+    /// Trees of that archive after the round at which its `predict` stops; they are not in the text
+    /// here.
     unused_trees: usize,
 }
 
 impl File {
-    /// The same model as it stands in an archive: with the labels of the object around it, behind the steps of its pipeline.
-    /// The labels are as many as the classes.
+    /// The same model as part of an archive: with the labels of the object that contains it, and
+    /// with the steps of its pipeline before it. There must be as many labels as classes.
     pub(crate) fn held(
         mut self,
         holder: Arc<Holder>,
@@ -135,7 +137,7 @@ impl Document for File {
 impl EditableDocument for File {
     fn edit(&self, edit: &Edit) -> Result<Self, EditError> {
         let text = edit::edited_text(&self.text, &self.layout, &self.ensemble, edit)?;
-        // Reading back makes sure that the model held here is the one in the bytes.
+        // Reading back ensures that the model held here is the one in the bytes.
         if let Some(holder) = &self.holder {
             let unchanged = self.unused_trees == 0 && *text == *self.text;
             return if unchanged { Ok(self.clone()) } else { holder.with_text(&text) };
@@ -144,7 +146,7 @@ impl EditableDocument for File {
     }
 }
 
-/// The model, and whether its pandas categories could not be told apart.
+/// The model, and whether its pandas categories could not be assigned to columns.
 fn read_model(text: &str, layout: &Layout, header: &Header) -> Result<(Ensemble, bool), FormatError> {
     let groups = header.groups;
     let count = layout.trees().len();

@@ -1,4 +1,4 @@
-//! One tree's block of lines: `key=value`, the values lists of numbers.
+//! One tree's block of lines: `key=value` with lists of numbers as values.
 
 use secateur_model::{FeatureId, NodeId, Split, Test, TreeBuilder, TreeId};
 
@@ -6,24 +6,24 @@ use super::categories::Columns;
 use super::layout::{Layout, line_number, shown};
 use crate::error::{FormatError, Place, Problem};
 
-/// LightGBM stops reading a tree after so many lines.
+/// LightGBM stops reading a tree after this many lines.
 const MOST_LINES: usize = 22;
 
-/// decision_type: the split looks at categories.
+/// decision_type: the split tests categories.
 pub(super) const CATEGORICAL: u8 = 1;
 /// decision_type: missing values go left.
 pub(super) const DEFAULT_LEFT: u8 = 2;
-/// decision_type: what counts as missing, two bits.
+/// decision_type: which values count as missing, two bits.
 const MISSING_SHIFT: u8 = 2;
-/// Missing type: nothing; NaN is read as zero.
+/// Missing type: none; NaN is read as zero.
 const MISSING_NONE: u8 = 0;
 /// Missing type: zero and NaN.
 pub(super) const MISSING_ZERO: u8 = 1 << MISSING_SHIFT;
 /// Missing type: NaN.
 pub(super) const MISSING_NAN: u8 = 2 << MISSING_SHIFT;
 
-/// Reads tree `index`; the features that it tests are entered in `columns`. Splits keep their numbers as
-/// node ids, leaf `i` follows as node `num_leaves - 1 + i`.
+/// Reads tree `index` and enters the features that it tests in `columns`. Splits keep their numbers
+/// as node ids; leaf `i` follows as node `num_leaves - 1 + i`.
 pub(super) fn read(
     text: &str,
     layout: &Layout,
@@ -48,7 +48,7 @@ pub(super) fn read(
         let thresholds = block.list::<f64>("threshold", inner)?;
         let lefts = block.list::<i32>("left_child", inner)?;
         let rights = block.list::<i32>("right_child", inner)?;
-        // Without the line LightGBM takes zeros: numeric, nothing missing.
+        // If the line is absent, LightGBM takes zeros: numeric splits, no missing values.
         let kinds = match block.get("decision_type") {
             Some(_) => block.list::<u8>("decision_type", inner)?,
             None => vec![0; inner],
@@ -82,7 +82,7 @@ pub(super) fn read(
             let missing_left = match kind & !DEFAULT_LEFT {
                 MISSING_NONE => 0.0 <= threshold,
                 MISSING_ZERO | MISSING_NAN => kind & DEFAULT_LEFT != 0,
-                // Categorical, whatever its missing type.
+                // Categorical splits send missing values right, whatever their missing type.
                 _ => false,
             };
             let child = |child: i32| {
@@ -112,7 +112,7 @@ impl<'a> Block<'a> {
     fn of(text: &str, start: usize, block: &'a str, tree: TreeId) -> Result<Self, FormatError> {
         let mut lines: Vec<(&str, &str)> = Vec::with_capacity(MOST_LINES);
         let error = |rest: &str, problem| {
-            // `rest` is a tail of the block, so its length tells where in the file it is.
+            // `rest` is the end of the block, so its length gives the position in the file.
             let place = Place::Line(line_number(text, start + block.len() - rest.len()));
             Err(FormatError::new(place, problem))
         };
@@ -160,10 +160,11 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// A list of exactly `count` numbers. Memory is taken for what the line holds, not for what is declared.
+    /// A list of exactly `count` numbers. Memory is reserved for what the line holds, not for what
+    /// is declared.
     fn list<T: Item>(&self, key: &'static str, count: usize) -> Result<Vec<T>, FormatError> {
         let line = self.required(key)?;
-        // Every number takes a digit, and a blank from the next.
+        // Every number takes at least a digit and a blank.
         let mut values = Vec::with_capacity(count.min(line.len() / 2 + 1));
         for item in line.split_ascii_whitespace() {
             values
@@ -204,7 +205,8 @@ impl Item for u8 {
 struct Sets {
     bounds: Vec<usize>,
     words: Vec<u32>,
-    /// Sets that a split has taken: a set for many splits would take memory many times.
+    /// Sets that some split uses already: sharing a set among many splits could take its memory
+    /// many times over.
     taken: Vec<bool>,
 }
 

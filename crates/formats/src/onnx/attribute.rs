@@ -1,7 +1,7 @@
 //! One attribute of a node: lists of numbers or text, and tensors.
 //!
-//! Lists of numbers may be packed or not, and floats may be lists or tensors (the double form); each is
-//! written in the form in which it was found.
+//! Lists of numbers may be packed or not, and floats may be lists or tensors (the double form);
+//! each is written back in the form in which it was read.
 
 use std::ops::Range;
 
@@ -228,7 +228,7 @@ impl<'a> Attribute<'a> {
         values.into_iter().map(byte).collect()
     }
 
-    /// This attribute with other content, which takes the place of the first old entry.
+    /// This attribute with other content, which replaces the first old entry.
     pub(super) fn rewritten(&self, bytes: &[u8], list: &List<'_>) -> Result<Vec<u8>, FormatError> {
         let number = match list {
             List::Ints(_) => 8,
@@ -279,7 +279,7 @@ impl<'a> Attribute<'a> {
     }
 }
 
-/// Appends floats that stand one after the other.
+/// Appends floats that are stored one after the other.
 fn push_floats(
     place: Place,
     packed: Message<'_>,
@@ -305,7 +305,8 @@ fn push_floats(
     Err(FormatError::new(place, Problem::Value { found, expected: "a whole number of floats" }))
 }
 
-/// The sizes of a tensor of this type, and its elements, of which there are as many as the sizes say.
+/// The sizes of a tensor of this type and its elements; there are as many elements as the sizes
+/// say.
 pub(super) fn tensor(
     body: Message<'_>,
     number: NumberType,
@@ -350,7 +351,7 @@ pub(super) fn tensor(
     Ok((sizes, values))
 }
 
-/// A tensor with other elements, stored as they were.
+/// A tensor with other elements, stored in the same way.
 fn rewritten_tensor(
     bytes: &[u8],
     tensor: Message<'_>,
@@ -374,7 +375,7 @@ fn rewritten_tensor(
                     _ => put_integer(&mut out, 1, size),
                 }
             }
-            // Packed or not, readers take both; packed is what writers of protobuf 3 give.
+            // Readers accept packed and unpacked lists; writers of protobuf 3 write packed ones.
             (4 | 9 | 10, _) => {
                 if !std::mem::replace(&mut written, true) {
                     put_bytes(&mut out, part.number, &little_endian(values, element));

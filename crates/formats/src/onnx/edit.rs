@@ -1,11 +1,12 @@
-//! Edits: the rows of the trees that stay, with new weights, in a new table.
+//! Edits: a new table with the rows of the trees that stay and their new weights.
 //!
-//! Three things that onnxruntime derives from the weights must not change with them:
+//! onnxruntime derives three things from the weights, which an edit must not change:
 //! - the class ids in use (with two labels they choose the rule),
-//! - whether any weight is negative (with one id it chooses between 0.5 and 0); base values do not count,
+//! - whether any weight is negative (with one id this chooses between 0.5 and 0); base values do
+//!   not count,
 //! - that every class is certain to get a weight.
 //!
-//! Where the remaining trees do not see to it, a tree is appended that adds nothing.
+//! If the remaining trees do not ensure this, a tree that adds nothing is appended.
 
 use secateur_model::{Ensemble, FeatureId, GroupId, Node, NodeId, NumberType, Output, Test, Tree, TreeId};
 
@@ -77,7 +78,7 @@ impl Table {
     }
 }
 
-/// What is between the model's thresholds and the file's.
+/// The arithmetic between the model's thresholds and the file's.
 #[derive(Clone, Copy)]
 pub(super) struct Scaled<'a> {
     pub(super) scaling: &'a Scaling,
@@ -124,8 +125,8 @@ impl Change<'_> {
         self.new.tree_ids.last().map_or(0, |&last| last + 1)
     }
 
-    /// Copies a tree; its nodes are numbered by their position, so that no id is beyond what onnxruntime
-    /// accepts when other trees are gone.
+    /// Copies a tree. Its nodes are numbered by their position, so that no id exceeds what
+    /// onnxruntime accepts when other trees are removed.
     fn same_tree(&mut self, tree: TreeId, entries: &[u32], leaves: Option<&[f64]>) {
         let (old, id) = (self.old, self.next_tree());
         let run = self.shape.runs[tree.index()].clone();
@@ -169,14 +170,14 @@ impl Change<'_> {
         self.certain.iter_mut().zip(counts).for_each(|(certain, count)| *certain |= count == leaf_count);
     }
 
-    /// Writes a tree that is not in the file.
+    /// Writes a new tree.
     fn fresh_tree(&mut self, place: TreeId, tree: &Tree, leaves: &[f64]) -> Result<(), EditError> {
         let mut positions = vec![0; tree.node_count()];
         let used = tree.nodes().filter(|(_, node)| *node != Node::Unused);
         used.enumerate().for_each(|(position, (node, _))| positions[node.index()] = position);
         let count = tree.nodes().filter(|(_, node)| *node != Node::Unused).count();
         let mut rows = Vec::with_capacity(count);
-        // The later tests of chains stand behind all other nodes.
+        // The later tests of chains come after all other nodes.
         let mut chained = Vec::new();
         let id = self.next_tree();
         for (_, node) in tree.nodes() {
@@ -245,12 +246,12 @@ impl Change<'_> {
         Ok(())
     }
 
-    /// A threshold in the file's type that no input tells from this one.
+    /// A threshold in the file's type that gives the same answer for every input.
     fn threshold(&self, tree: TreeId, feature: i32, threshold: f64, strict: bool) -> Result<f64, EditError> {
         let number = self.old.values.number();
         if !self.scaled.scaling.is_empty() {
-            // A question that the file asks already; or else what the scaler makes of the threshold, which is the same
-            // question where the file's type holds it.
+            // A threshold that the file already has; otherwise the scaled threshold, which is
+            // equivalent if the file's type holds it.
             let known = self.scaled.originals.get(&(feature, threshold.to_bits(), strict)).copied();
             let stored = known.unwrap_or_else(|| self.scaled.scaling.apply(feature as usize, threshold));
             return match number.round(stored) == stored {
@@ -262,7 +263,8 @@ impl Change<'_> {
         }
         let stored = match number.round(threshold) {
             same if same == threshold => same,
-            // x <= t for every x of the type iff x <= the next below t; x < t iff x < the next above.
+            // For every x of the type: x <= t iff x <= the next value below t; x < t iff x < the
+            // next value above t.
             _ if self.ensemble.domain().number == NumberType::F32 => match strict {
                 false => number.floor(threshold),
                 true => -number.floor(-threshold),
@@ -290,7 +292,7 @@ impl Change<'_> {
         self.extend_tracks(tracks, rows.len());
     }
 
-    /// Appends to a column that is only there when some row needs it, or the file had it.
+    /// Appends to a column that exists only if some row needs it or the file had it.
     fn extend_tracks(&mut self, tracks: &[i32], rows: usize) {
         if self.old.tracks.is_empty() && self.new.tracks.is_empty() && tracks.is_empty() {
             return;
@@ -358,7 +360,7 @@ impl Change<'_> {
         }
     }
 
-    /// Sees to it that every class is certain to get a weight, and that there is a tree.
+    /// Ensures that every class is certain to get a weight, and that there is a tree.
     fn keep_certain(&mut self) {
         if self.form == Form::ScorePerClass && !self.certain.iter().all(|&certain| certain) {
             let base = &mut self.new.base_values;
@@ -371,7 +373,8 @@ impl Change<'_> {
             }
             self.certain.fill(true);
         }
-        // A target of several that gets no weight is 0 and loses its base value, if it has one.
+        // With several targets, a target without a weight is 0 and loses its base value, if it has
+        // one.
         let base = |target: usize| self.new.base_values.values.get(target).is_some_and(|&value| value != 0.0);
         let mut all = self.certain.iter().enumerate();
         let certain = match self.form {
@@ -383,7 +386,7 @@ impl Change<'_> {
         }
     }
 
-    /// Appends a tree that holds a negative weight where no input leads: nothing is below -inf.
+    /// Appends a tree with a negative weight that no input reaches: nothing is below -inf.
     fn never_negative_tree(&mut self) {
         let id = self.next_tree();
         let class = self.form.class(GroupId(0));

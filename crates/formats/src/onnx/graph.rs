@@ -1,9 +1,11 @@
-//! Where in an ONNX file the ensemble is, and the proof that its label is the model's answer.
+//! Finds the ensemble in an ONNX graph, and shows that its label is the model's answer.
 //!
-//! A graph is accepted only if a graph output is the label of a `TreeEnsembleClassifier` or the value of a
-//! `TreeEnsembleRegressor` or `TreeEnsemble`, handed on by nodes that do not change it (`Identity`, `Cast` to int64), and the ensemble's input is the graph's
-//! input, handed on by `Identity`, by casts between float types, whose rounding is part of the model's
-//! input domain, and by scalers, which become part of the thresholds (`scaling`). Whatever else the graph computes (probabilities, maps) is kept and not looked at.
+//! A graph is accepted only if two conditions hold. A graph output is the label of a
+//! `TreeEnsembleClassifier` or the value of a `TreeEnsembleRegressor` or `TreeEnsemble`, passed on
+//! by nodes that do not change it (`Identity`, `Cast` to int64). And the ensemble's input is the
+//! graph's input, passed on by `Identity`, by casts between float types, whose rounding is part of
+//! the model's input domain, and by scalers, which become part of the thresholds (`scaling`).
+//! Everything else that the graph computes (probabilities, maps) is kept but not examined.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,17 +27,17 @@ pub(super) struct Site {
     pub(super) node: (Range<usize>, Range<usize>),
     /// The float type that the ensemble compares in.
     pub(super) number: NumberType,
-    /// The narrowest float type that inputs pass on their way to the ensemble.
+    /// The narrowest float type that inputs are cast to before the ensemble.
     pub(super) input: NumberType,
-    /// The number of columns, where the graph says it.
+    /// The number of columns, if the graph states it.
     pub(super) columns: Option<u64>,
     /// The name and version of the program that wrote the file, as far as they are given.
     pub(super) producer: String,
     /// The version of the operator set `ai.onnx.ml`.
     pub(super) opset: i64,
-    /// What the ensemble's node is.
+    /// The operator of the ensemble's node.
     pub(super) operator: Operator,
-    /// What is done to the columns before the ensemble sees them.
+    /// The arithmetic on the columns before the ensemble.
     pub(super) scaling: Scaling,
 }
 
@@ -46,7 +48,8 @@ pub(super) enum Operator {
     Classifier,
     /// `TreeEnsembleRegressor`: values.
     Regressor,
-    /// `TreeEnsemble`, which came with set 5 of `ai.onnx.ml`: values, as tensors in another arrangement (`newer`).
+    /// `TreeEnsemble`, introduced with version 5 of `ai.onnx.ml`: values, as tensors in another
+    /// arrangement (`newer`).
     Newer,
 }
 
@@ -76,7 +79,7 @@ pub(super) fn locate(bytes: &[u8]) -> Result<Site, FormatError> {
             7 => graph = Some((field.clone(), field.message()?)),
             8 => {
                 let (domain, version) = operator_set(field.message()?)?;
-                // Converters of pipelines write one for each step; onnxruntime takes the last.
+                // Converters of pipelines write one for each step; onnxruntime uses the last.
                 if domain == "ai.onnx.ml" {
                     opset = Some(version);
                 }
@@ -107,7 +110,7 @@ pub(super) fn locate(bytes: &[u8]) -> Result<Site, FormatError> {
         return Err(unsupported(place, &what, advice));
     }
     let way = content.input_of(ensemble);
-    // Where the input is refused, so is the file; the types of outputs are looked at before.
+    // The types of outputs are checked first; then the file is refused if its input is.
     content.check_output_types(ensemble, way.as_ref().ok().map(|way| way.number))?;
     let Way { input, number, columns, scaling } = way?;
     Ok(Site {
@@ -142,7 +145,7 @@ impl Node<'_> {
         self.operator == operator && matches!(self.domain, "" | "ai.onnx")
     }
 
-    /// Which of the operators of tree ensembles this node is; `None` for any other node.
+    /// The tree ensemble operator of this node; `None` for any other node.
     fn ensemble_operator(&self) -> Option<Operator> {
         match self.operator {
             _ if self.domain != "ai.onnx.ml" => None,
@@ -165,7 +168,7 @@ impl Node<'_> {
         matches!(self.ensemble_operator(), Some(Operator::Regressor | Operator::Newer))
     }
 
-    /// Is there an attribute of this name that holds anything?
+    /// Does an attribute of this name exist and hold anything?
     fn has_attribute(&self, wanted: &str) -> Result<bool, FormatError> {
         for field in self.body.fields() {
             let field = field?;
@@ -218,9 +221,9 @@ impl Node<'_> {
 
 pub(super) struct Port<'a> {
     pub(super) name: &'a str,
-    /// The element type of a tensor, 0 where it is not given; `None` for maps and sequences.
+    /// The element type of a tensor, 0 if it is not given; `None` for maps and sequences.
     pub(super) element: Option<i64>,
-    /// The sizes of a tensor whose rank is known, `None` each where it is free.
+    /// The sizes of a tensor whose rank is known; `None` for a size that is free.
     pub(super) shape: Option<Vec<Option<i64>>>,
 }
 
@@ -228,9 +231,9 @@ pub(super) struct Graph<'a> {
     pub(super) nodes: Vec<Node<'a>>,
     pub(super) inputs: Vec<Port<'a>>,
     pub(super) outputs: Vec<Port<'a>>,
-    /// The tensors that are in the file, by name.
+    /// The tensors stored in the file, by name.
     pub(super) constants: HashMap<&'a str, Message<'a>>,
-    /// The node and the position among its outputs that each value comes from.
+    /// For each value the node that computes it, and the position among that node's outputs.
     pub(super) producers: HashMap<&'a str, (usize, usize)>,
 }
 
@@ -292,7 +295,8 @@ impl<'a> Graph<'a> {
                     if stopped.is_none() {
                         stopped = Some(node);
                     }
-                    // Scores are floats or maps; anything else may be a class that is not the ensemble's.
+                    // Scores are floats or maps; any other output may be a class that is not the
+                    // ensemble's.
                     if !matches!(output.element, Some(FLOAT | DOUBLE) | None) {
                         return Err(self.not_a_label(node, output.name));
                     }
@@ -308,7 +312,7 @@ impl<'a> Graph<'a> {
     fn trace_label(&self, name: &str) -> Result<Trace, FormatError> {
         let mut name = name;
         let mut whole = false;
-        // Every step leads to another node, or a cycle is entered.
+        // Every step leads to another node; more steps than nodes mean a cycle.
         for _ in 0..=self.nodes.len() {
             let Some(&(index, position)) = self.producers.get(name) else {
                 return Ok(Trace::Stopped(None));
@@ -317,7 +321,7 @@ impl<'a> Graph<'a> {
             if node.is_ensemble() && position == 0 {
                 return Ok(Trace::Ensemble(index));
             }
-            // A regressor's value that is cast to a whole number is another answer.
+            // A regressor's value that is cast to a whole number is a different answer.
             if node.is_regressor() && position == 0 && !whole {
                 return Ok(Trace::Ensemble(index));
             }
@@ -332,10 +336,10 @@ impl<'a> Graph<'a> {
         Ok(Trace::Stopped(None))
     }
 
-    /// onnxruntime does not load a graph with an output that says another type than what reaches it. Looked at
-    /// are the types that follow from the ensemble: its labels are integers or strings by its attribute, its
-    /// scores floats, whatever its input is, but those of a `TreeEnsemble`, which have the type of its input: `number`, where that
-    /// is known.
+    /// onnxruntime does not load a graph whose output declares another type than the value that
+    /// reaches it. This checks the types that follow from the ensemble. Its labels are integers or
+    /// strings, depending on its attribute. Its scores are floats for every input type, except that
+    /// the values of a `TreeEnsemble` have the type of its input, which is `number` if it is known.
     fn check_output_types(&self, ensemble: usize, number: Option<NumberType>) -> Result<(), FormatError> {
         for output in &self.outputs {
             let Some(declared) = output.element.filter(|&element| element != 0) else { continue };
@@ -352,8 +356,8 @@ impl<'a> Graph<'a> {
         Ok(())
     }
 
-    /// The element type of a value that comes from an ensemble by nodes that keep it; `None` where it is not
-    /// known here. `input` says what a `TreeEnsemble`, by its position, reads.
+    /// The element type of a value that comes from an ensemble through nodes that keep it; `None`
+    /// if it is not known here. `input` gives the input type of a `TreeEnsemble`, by its position.
     fn element_of(
         &self,
         name: &str,
@@ -420,7 +424,7 @@ impl<'a> Graph<'a> {
 
 enum Trace {
     Ensemble(usize),
-    /// The node that is not known to pass the label on; none where there is no node at all.
+    /// The node that is not known to pass the label on; `None` if there is no node at all.
     Stopped(Option<usize>),
 }
 

@@ -1,11 +1,13 @@
-//! Tests for equality that onnxruntime makes one test of, although they are not one.
+//! Tests for equality that onnxruntime merges into one test although they differ.
 //!
-//! Where a node asks whether a column equals a whole number from 1 to 32 (to 64 in a double ensemble), and its false branch leads to
-//! another such test of the same column, onnxruntime compares the two true branches: modes, columns and thresholds of the nodes,
-//! and the first weight of each leaf. If they are equal, it asks both questions at once and follows the first node's
-//! branches. What it does not compare is which targets or classes the weights are for, weights behind the first, and where missing values
-//! go; and a missing value that only the second node sends to its true branch goes to the false one. (Only where the first node
-//! sends missing values to its true branch it leaves both as they are.) Files where that makes a difference are refused.
+//! If a node tests whether a column equals a whole number from 1 to 32 (to 64 in a double
+//! ensemble), and its false branch leads to another such test of the same column, onnxruntime
+//! compares the two true branches: the modes, columns and thresholds of the nodes, and the first
+//! weight of each leaf. If they are equal, it evaluates both tests at once and follows the first
+//! node's branches. It does not compare the targets or classes of the weights, weights after the
+//! first, or the side of missing values; and a missing value that only the second node sends to its
+//! true branch goes to the false one. (If the first node sends missing values to its true branch,
+//! both are left as they are.) Files for which this makes a difference are refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +21,7 @@ use crate::error::FormatError;
 /// The targets and weights of a leaf, by tree and position.
 type Leaves = BTreeMap<(usize, usize), Vec<(u32, f64)>>;
 
-/// Refuses a table of which onnxruntime makes something else.
+/// Refuses a table that onnxruntime would execute differently.
 pub(super) fn check(table: &Table, number: NumberType) -> Result<(), FormatError> {
     let Some((_, row)) = find(table, number)? else { return Ok(()) };
     let what = "two tests for equality that onnxruntime makes one test of, although they are not one";
@@ -28,7 +30,8 @@ pub(super) fn check(table: &Table, number: NumberType) -> Result<(), FormatError
     Err(unsupported(Shape::new(table)?.place(row), what, advice))
 }
 
-/// The first tree, and the row of its first test, of which onnxruntime makes something else.
+/// The first tree that onnxruntime would execute differently, and the row of the first of its
+/// merged tests.
 pub(super) fn find(table: &Table, number: NumberType) -> Result<Option<(usize, usize)>, FormatError> {
     if !table.modes.contains(&Mode::Equal) {
         return Ok(None);
@@ -36,7 +39,7 @@ pub(super) fn find(table: &Table, number: NumberType) -> Result<Option<(usize, u
     let shape = Shape::new(table)?;
     let mut leaves = Leaves::new();
     for entry in 0..table.class_ids.len() {
-        // A weight of no leaf is refused where the model is built.
+        // A weight without a leaf is refused when the model is built.
         if let Some(leaf) = shape.leaf_of(table, entry) {
             let weight = (table.class_ids[entry], table.weights.values[entry]);
             leaves.entry(leaf).or_default().push(weight);
@@ -67,11 +70,11 @@ pub(super) fn find(table: &Table, number: NumberType) -> Result<Option<(usize, u
     Ok(None)
 }
 
-/// What two branches are to each other.
+/// How two branches compare.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Branches {
     Equal,
-    /// To onnxruntime.
+    /// Equal as far as onnxruntime compares them.
     SeemEqual,
     Differ,
 }
@@ -101,7 +104,8 @@ impl Pair<'_> {
         let leaf = |row: usize| self.leaves.get(&(self.tree, row - start)).map_or(&[][..], Vec::as_slice);
         let mut found = Branches::Equal;
         let mut pending = vec![(self.child(first, true)?, self.child(second, true)?)];
-        // Nodes that lead back to themselves are refused elsewhere; here they must not be followed for ever.
+        // Nodes that lead back to themselves are refused elsewhere; here they must not cause an
+        // endless loop.
         let mut seen = BTreeSet::new();
         while let Some((a, b)) = pending.pop() {
             if a == b || !seen.insert((a, b)) {

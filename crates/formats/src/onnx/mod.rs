@@ -1,10 +1,11 @@
-//! ONNX graphs around one `TreeEnsembleClassifier` or `TreeEnsembleRegressor`, as skl2onnx and onnxmltools write them, or one `TreeEnsemble`,
-//! executed by onnxruntime.
+//! ONNX graphs with one `TreeEnsembleClassifier` or `TreeEnsembleRegressor`, as skl2onnx and
+//! onnxmltools write them, or with one `TreeEnsemble`, executed by onnxruntime.
 //!
-//! The file's bytes are the document: reading finds the ensemble's node in them (`graph`), its attributes
-//! (`table`, and `newer` for `TreeEnsemble`) and the model they stand for (`model`; `overlay` where the smallest or largest
-//! of the trees' values counts); an edit writes the attributes anew (`edit`) and
-//! splices the node back, so that everything else stays as it was, byte for byte.
+//! The file's bytes are the document. Reading finds the ensemble's node in them (`graph`), its
+//! attributes (`table`, and `newer` for `TreeEnsemble`) and the model that they define (`model`;
+//! `overlay` if the result is the smallest or largest of the trees' values). An edit writes new
+//! attributes (`edit`) and splices the node back, so that everything else stays as it was, byte for
+//! byte.
 
 mod attribute;
 mod edit;
@@ -35,7 +36,8 @@ pub struct File {
     bytes: Vec<u8>,
     site: Site,
     form: Form,
-    /// Where the trees of the file are read as one: which of their values counts, and how many they are.
+    /// If the trees of the file are read as one: which of their values is the result, and how many
+    /// trees there are.
     overlaid: Option<(Aggregate, usize)>,
     ensemble: Ensemble,
 }
@@ -137,7 +139,8 @@ impl EditableDocument for File {
         if changed.has_trees_of(&table) {
             return Ok(self.clone());
         }
-        // New leaves can make branches equal to onnxruntime that were not. The tree is named, so that pruning can keep it.
+        // New leaves can make branches look equal to onnxruntime that did not before. The error
+        // names the tree, so that pruning can keep it.
         if let Some((tree, _)) = merged::find(&changed, number).map_err(read_back)? {
             let what = "two tests for equality with such leaves: onnxruntime would make one test of them";
             return Err(EditError::TreeContent { tree: edit.trees[tree].source(), what });

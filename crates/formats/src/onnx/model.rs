@@ -1,19 +1,20 @@
-//! From the attributes to the model that onnxruntime executes.
+//! Turns the attributes into the model that onnxruntime executes.
 //!
 //! - A tree's root is the first of its nodes in the file.
-//! - A node asks `x <= t`, `<`, `>=`, `>`, `==` or `!=`; a NaN answers no, but yes to `!=` and where the node
-//!   says that missing values track the true branch.
-//! - Converters write a set of categories as a chain of `==` on one feature whose true branches are one
-//!   shared node: one membership test. Any other shared node is refused.
-//! - A regressor has a sum for each target and no labels; an average is divided by the number of trees. Where the smallest or
-//!   the largest of the trees' values counts, the trees were made one before (`overlay`), which is the sum of itself.
+//! - A node tests `x <= t`, `<`, `>=`, `>`, `==` or `!=`. The answer for NaN is no, except that it
+//!   is yes for `!=` and if the node says that missing values track the true branch.
+//! - Converters write a set of categories as a chain of `==` on one feature whose true branches are
+//!   one shared node: this is read as one membership test. Any other shared node is refused.
+//! - A regressor has a sum for each target and no labels; an average is divided by the number of
+//!   trees. If the result is the smallest or the largest of the trees' values, the trees have been
+//!   combined into one before (`overlay`), and the sum is that tree's value.
 //! - Sums are in the type of the ensemble's input, f32 or f64, from zero, `base_values` last.
-//! - Two labels and weights for one class id: label 1 iff the sum is above 0.5 where no weight in the file is
-//!   negative, above 0 otherwise. Two labels and two ids: label 1 iff the sum of class 1 is above 0. Three
-//!   or more labels: the first of the highest.
+//! - Two labels and weights for one class id: label 1 iff the sum is above 0.5 if no weight in the
+//!   file is negative, or above 0 otherwise. Two labels and two ids: label 1 iff the sum of class 1
+//!   is above 0. Three or more labels: the first with the highest sum.
 //!
-//! onnxruntime treats a class that gets no weight from any tree apart (it is left out of the argmax, the base
-//! value is not added), so every class must be certain to get one.
+//! onnxruntime treats a class that gets no weight from any tree specially (it is left out of the
+//! argmax, and the base value is not added), so every class must be certain to get one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +81,7 @@ impl Form {
             let found = format!("target {} of {targets}", table.class_ids[index]);
             return Err(FormatError::new(place, Problem::Value { found, expected: "a target" }));
         }
-        // With one target onnxruntime applies none of the transforms but this one.
+        // With one target onnxruntime applies none of the transforms except this one.
         let ignored = targets == 1 && regressor.transformed != Some("PROBIT");
         if let Some(transform) = regressor.transformed.filter(|_| !ignored) {
             let what = format!("a regressor with the transform {transform}");
@@ -121,8 +122,8 @@ impl Form {
         }
     }
 
-    /// Does onnxruntime add base values to the sums as ONNX says? With weights for class id 1 it does
-    /// something else.
+    /// Does onnxruntime add base values to the sums as ONNX specifies? With weights for class id 1
+    /// it does not.
     pub(super) fn takes_base_values(self) -> bool {
         matches!(self, Self::OneScore { class: 0 } | Self::ScorePerClass | Self::Targets)
     }
@@ -133,7 +134,7 @@ impl Table {
         self.integer_labels.len().max(self.text_labels.len())
     }
 
-    /// Is there a weight below zero? Then onnxruntime compares with 0 and not with 0.5.
+    /// Is some weight negative? Then onnxruntime compares with 0 instead of 0.5.
     pub(super) fn has_negative_weight(&self) -> bool {
         self.weights.values.iter().any(|&weight| weight < 0.0)
     }
@@ -160,7 +161,8 @@ pub(super) fn build(table: &Table, site: &Site) -> Result<Ensemble, FormatError>
     };
     let trees = shape.runs.len() as f64;
     let average = table.regressor.is_some_and(|regressor| regressor.aggregate == Aggregate::Average);
-    // A target that no reached leaf has a weight for gets 0 where there are several, whatever its base value.
+    // With several targets, a target for which no reached leaf has a weight gets 0, whatever its
+    // base value.
     let base = |group: usize| table.base_values.values.get(group).is_some_and(|&value| value != 0.0);
     let at_once = |group: usize| match form {
         Form::ScorePerClass => !table.base_values.values.is_empty(),
@@ -224,8 +226,8 @@ fn intercepts(table: &Table, form: Form, groups: usize) -> Result<Vec<f64>, Form
     Err(unsupported(Place::Field("base_values".to_owned()), &what, advice))
 }
 
-/// The columns: as many as the graph says, or up to the last that a split names. Those that are only ever
-/// compared for equality with whole numbers hold categories.
+/// The columns: as many as the graph says, or up to the last one that a split uses. Columns that
+/// are only compared for equality with whole numbers hold categories.
 fn features(table: &Table, shape: &Shape, site: &Site) -> Result<Features, FormatError> {
     let mut used: BTreeMap<i32, bool> = BTreeMap::new();
     for (row, mode) in table.modes.iter().enumerate().filter(|&(_, &mode)| mode != Mode::Leaf) {
@@ -260,12 +262,12 @@ fn whole() -> Categories {
     Categories { rule: CategoryRule::Whole, unseen_is_missing: false, labels: None }
 }
 
-/// Where the trees and their nodes are in the table.
+/// The positions of the trees and their nodes in the table.
 pub(super) struct Shape {
     pub(super) runs: Vec<std::ops::Range<usize>>,
     /// For each tree id, its position.
     trees: BTreeMap<u32, usize>,
-    /// The rows of each tree in the order of their node ids, where that is not the order of the file.
+    /// The rows of each tree in the order of their node ids, if that is not the order of the file.
     sorted: Vec<Option<Vec<u32>>>,
 }
 
@@ -423,7 +425,7 @@ impl Chains {
             table.modes[row] == Mode::Equal
                 && features.categories(FeatureId(table.features[row] as u32)).is_some()
         };
-        // The test that a row's false branch leads to, if it continues the row's chain.
+        // The test to which a row's false branch leads, if it continues the row's chain.
         let next = |row: usize| -> Result<Option<usize>, FormatError> {
             let child = run.start + shape.child(table, tree, row, table.false_ids[row])?.index();
             let continues = is_test(child)
@@ -457,7 +459,7 @@ impl Chains {
                     let advice = "onnxruntime reads it as one test with the first one's branch";
                     return Err(unsupported(shape.place(row), what, advice));
                 }
-                // Each test is next to one other at most, so a chain that has a start has an end.
+                // Each test follows at most one other, so a chain that has a start has an end.
                 match next(row)? {
                     Some(child) => {
                         chains.inner.insert(child - run.start);
@@ -494,7 +496,7 @@ impl Weights {
                     Problem::Value { found, expected: "a node of the ensemble" },
                 ));
             };
-            // Old converters weigh inner nodes too, which means nothing.
+            // Old converters also write weights for inner nodes, which have no meaning.
             if table.modes[shape.runs[tree].start + position] == Mode::Leaf {
                 entries.push((tree as u32, position as u32, form.group(table.class_ids[index]), weight));
             }
@@ -526,8 +528,8 @@ impl Weights {
         }
     }
 
-    /// The values of a leaf: a class without a weight gets nothing, which is the same as zero because no
-    /// sum that began with zero is ever -0.0.
+    /// The values of a leaf. A class without a weight gets nothing, which is the same as zero,
+    /// because no sum that began with zero is ever -0.0.
     fn leaf(&self, tree: usize, position: usize, values: &mut [f64]) {
         values.fill(0.0);
         for (group, weight) in self.of_leaf(tree, position) {
@@ -536,7 +538,7 @@ impl Weights {
         }
     }
 
-    /// The sums that a leaf has weights for, ascending, and these.
+    /// The sums for which a leaf has weights, ascending, with these weights.
     pub(super) fn of_leaf(&self, tree: usize, position: usize) -> impl Iterator<Item = (GroupId, f64)> + '_ {
         let key = (tree as u32, position as u32);
         let start = self.entries.partition_point(|entry| (entry.0, entry.1) < key);

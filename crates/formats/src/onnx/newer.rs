@@ -1,12 +1,17 @@
-//! `TreeEnsemble`, the operator of `ai.onnx.ml` 5: from its attributes to the table of the older operators and back.
+//! `TreeEnsemble`, the operator of `ai.onnx.ml` 5: converts its attributes to the table of the
+//! older operators and back.
 //!
-//! Nodes that ask and leaves are numbered apart, and trees share the two lists. What onnxruntime makes of it:
-//! - Each leaf has one target and one weight. There are no base values and no labels; a target that no reached leaf has is 0.
+//! Inner nodes and leaves are numbered separately, and trees share the two lists. onnxruntime
+//! executes them as follows:
+//! - Each leaf has one target and one weight. There are no base values and no labels; a target that
+//!   no reached leaf has is 0.
 //! - A tree of one leaf is a node whose branches both lead to this leaf.
-//! - A node may not be reached twice in one tree; trees may share nodes, and leaves may be shared by all.
+//! - A node may not be reached twice in one tree; trees may share nodes, and all trees may share
+//!   leaves.
 //! - Floats have the type of the input, float or double, and so have sums and values.
-//! - A test for a set of numbers (`BRANCH_MEMBER`) takes numbers between the whole ones for members or not, depending on which numbers are
-//!   in the set (2.5 is one of 1, 2 and 33, and not of 1, 2 and 3): refused.
+//! - A test for a set of numbers (`BRANCH_MEMBER`) counts numbers between whole ones as members or
+//!   not, depending on which numbers are in the set (2.5 is a member of 1, 2 and 33, but not of 1,
+//!   2 and 3): refused.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +24,7 @@ use super::table::{AGGREGATES, Aggregate, Floats, Mode, Regressor, TRANSFORMS, T
 use super::wire::{Message, put_bytes, put_integer};
 use crate::error::{FormatError, Place, Problem};
 
-/// The modes by their numbers; a test for a set of numbers comes after them.
+/// The modes by their numbers; the test for a set of numbers has the next number.
 const MODES: [Mode; 6] =
     [Mode::LessOrEqual, Mode::Less, Mode::GreaterOrEqual, Mode::Greater, Mode::Equal, Mode::NotEqual];
 const MEMBER: u8 = MODES.len() as u8;
@@ -54,8 +59,9 @@ pub(super) fn read(node: Message<'_>, number: NumberType) -> Result<Table, Forma
         regressor: Some(lists.regressor()?),
         ..Table::default()
     };
-    // Trees that share nodes get a copy each: not so many that a small file takes much memory. Without that a node stands for at
-    // most three rows, itself and two leaves.
+    // Trees that share nodes get a copy of each. The number of copies is limited, so that a small
+    // file does not take much memory. Without sharing a node makes at most three rows, itself and
+    // two leaves.
     let most = 4 * lists.modes.len() + 2 * lists.roots.len() + 1024;
     let mut seen = vec![None; lists.modes.len()];
     for (tree, &root) in lists.roots.iter().enumerate() {
@@ -69,7 +75,7 @@ pub(super) fn read(node: Message<'_>, number: NumberType) -> Result<Table, Forma
     Ok(table)
 }
 
-/// What is still to be placed in a tree's list of rows.
+/// An entry that is still to be placed in a tree's list of rows.
 enum Pending {
     Leaf(usize),
     Node(usize),
@@ -109,9 +115,9 @@ impl Lists {
                 let advice = "remove them: onnxruntime loads no such file, and they say nothing about values";
                 return Err(unsupported(attribute.place(), "an ensemble of doubles with hit rates", advice));
             }
-            // They say nothing about values, and an edit does not keep them.
+            // They do not affect values, and an edit does not keep them.
             "nodes_hitrates" => self.hit_rates = Some(attribute.tensor(number)?.len()),
-            // Numbers of tests for sets, which are refused.
+            // The numbers of set tests, which are refused.
             "membership_values" => {}
             "leaf_targetids" => self.leaf_targets = attribute.ints()?,
             "leaf_weights" => self.leaf_weights = attribute.tensor(number)?,
@@ -194,8 +200,8 @@ impl Lists {
         Ok(Regressor { targets, aggregate, transformed, newer: true })
     }
 
-    /// Appends a tree to the table: a node before those that it leads to, the true branch first. `seen` has the last tree that
-    /// reached each node.
+    /// Appends a tree to the table: a node before those that it leads to, the true branch first.
+    /// `seen` has the last tree that reached each node.
     fn tree(
         &self,
         tree: u32,
@@ -266,7 +272,7 @@ impl Lists {
     }
 }
 
-/// The node with the trees of this table: its other fields as they are, its attributes anew.
+/// The node with the trees of this table: other fields unchanged, attributes newly written.
 pub(super) fn write(table: &Table, bytes: &[u8], node: Message<'_>) -> Result<Vec<u8>, FormatError> {
     let mut out = Vec::new();
     for field in node.fields() {
@@ -278,7 +284,7 @@ pub(super) fn write(table: &Table, bytes: &[u8], node: Message<'_>) -> Result<Ve
     let regressor = table.regressor.expect("a TreeEnsemble has targets");
     let lists = Lists::of(table)?;
     let number = table.values.number();
-    // Trees that became one have the smallest value, and the largest, as their sum.
+    // If trees were combined into one, its value is also the sum.
     let average = regressor.aggregate == Aggregate::Average;
     put_int(&mut out, "aggregate_function", if average { 0 } else { 1 });
     put_int(&mut out, "n_targets", regressor.targets.into());
@@ -346,7 +352,7 @@ impl Lists {
             weights[tree].entry(position).or_default().push(target);
         }
         let mut lists = Self::default();
-        // A tree whose leaves have several targets becomes a tree for each of them.
+        // A tree whose leaves have several targets becomes one tree for each target.
         let mut trees: Vec<(usize, LeafWeights)> = Vec::new();
         for (tree, weights) in weights.into_iter().enumerate() {
             let mut targets: Vec<u32> = weights.values().flatten().map(|&(target, _)| target).collect();
@@ -364,8 +370,8 @@ impl Lists {
                 trees.push((tree, weights.iter().map(own).collect()));
             }
         }
-        // Trees of one leaf come first, so that node and leaf have the same number: older releases of onnxruntime take the
-        // leaf of the root's own number.
+        // Trees of one leaf come first, so that node and leaf have the same number: older releases
+        // of onnxruntime use the leaf with the root's own number.
         lists.roots = vec![0; trees.len()];
         let is_leaf = |tree: usize| table.modes[shape.runs[tree].start] == Mode::Leaf;
         for leaves in [true, false] {
@@ -437,7 +443,7 @@ impl Lists {
                 let split = table.values.values[row];
                 let tracks = table.tracks.get(row).copied().unwrap_or(0);
                 let node = self.add_node(table.features[row], mode, split, tracks);
-                // A branch that tests for categories share is written once for each.
+                // A branch that tests for categories share is written once for each test.
                 pending.push((child(row, table.true_ids[row])?, Some((node, true))));
                 pending.push((child(row, table.false_ids[row])?, Some((node, false))));
                 (node as u32, false)
@@ -446,8 +452,9 @@ impl Lists {
                 self.set_branch(parent, yes, placed);
             }
         }
-        // Older releases of onnxruntime take a root whose branches have the same number for a leaf: where one is a node and
-        // the other a leaf, this leaf is listed once more.
+        // Older releases of onnxruntime read a root whose branches have the same number as a leaf.
+        // If one branch is a node and the other a leaf with the same number, the leaf is therefore
+        // listed a second time.
         if self.true_ids[root] == self.false_ids[root] {
             let yes = self.true_leafs[root] != 0;
             let leaf = if yes { self.true_ids[root] } else { self.false_ids[root] } as usize;

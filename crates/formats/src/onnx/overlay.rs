@@ -1,11 +1,13 @@
-//! The smallest or the largest of several trees' values, as one tree.
+//! Combines the smallest or largest of several trees' values into one tree.
 //!
-//! A smallest value is no sum, but it is a tree: below each leaf of the first tree stands the second one, and so on, and the leaves
-//! have the smallest of the values on the way to them. onnxruntime (`MIN`, `MAX`) looks only at the values that the leaves do have,
-//! target by target, and adds the base value of the target to the result: what a sum does that has one tree.
+//! The smallest value is not a sum, but it can be written as a tree: the second tree is put below
+//! each leaf of the first one, and so on, and each final leaf has the smallest of the values on its
+//! path. onnxruntime (`MIN`, `MAX`) considers only values that the leaves have, target by target,
+//! and adds the base value of the target to the result, as a sum with one tree does.
 //!
-//! A test whose answer follows from those above it is left out. Such trees still grow with the product of the trees' sizes, so
-//! only small ensembles can be read so; larger ones are refused.
+//! A test whose answer follows from earlier tests on the path is left out. Such trees still grow
+//! with the product of the trees' sizes, so only small ensembles can be read in this way; larger
+//! ones are refused.
 
 use secateur_model::GroupId;
 
@@ -14,13 +16,13 @@ use super::model::{Form, Shape, Weights};
 use super::table::{Aggregate, Floats, Mode, Table};
 use crate::error::{FormatError, Place};
 
-/// Nodes of the one tree, at most.
+/// The most nodes of the combined tree.
 const MOST_NODES: usize = 1 << 17;
-/// Nodes on a way through all trees, at most: each is a call.
+/// The most nodes on a path through all trees; each is a recursive call.
 const MOST_DEPTH: usize = 400;
 
-/// The table with one tree where the smallest or the largest of several trees' values counts, and how many trees they were; any
-/// other table as it is.
+/// Combines the trees into one if the result is the smallest or the largest of their values, and
+/// returns how many there were; any other table is returned unchanged.
 pub(super) fn as_one(table: Table) -> Result<(Table, Option<(Aggregate, usize)>), FormatError> {
     let aggregate = table.regressor.map_or(Aggregate::Sum, |regressor| regressor.aggregate);
     if !matches!(aggregate, Aggregate::Smallest | Aggregate::Largest) {
@@ -72,14 +74,15 @@ struct Overlay<'a> {
     shape: &'a Shape,
     weights: &'a Weights,
     aggregate: Aggregate,
-    /// What the tests on the way here say of columns.
+    /// What the tests on the path to this place imply for columns.
     known: Vec<(i32, Values)>,
     one: Table,
     depth: usize,
 }
 
 impl Overlay<'_> {
-    /// Appends what a node of a tree stands for below the nodes that are known, given the values of the trees before; gives its row.
+    /// Appends the subtree of a node, given the tests on the path to it and the values of the
+    /// earlier trees; returns its row.
     fn node(
         &mut self,
         tree: usize,
@@ -192,15 +195,16 @@ impl Overlay<'_> {
 struct Question {
     mode: Mode,
     value: f64,
-    /// What is answered for a missing value.
+    /// The answer for a missing value.
     missing: bool,
 }
 
-/// An end of an interval: the number, and whether it is left out.
+/// An end of an interval: the number, and whether it is excluded.
 type End = (f64, bool);
 
-/// The values that a column may have: missing or not, and if not, between two ends. Values may be in it that no input has, so a
-/// test may stay that could be left out; never the other way round.
+/// The values that a column may have: missing or not, and if not, between two ends. The set may
+/// contain values that no input has, so that a test may stay that could be left out; but no test is
+/// left out wrongly.
 #[derive(Clone, Copy)]
 struct Values {
     low: End,
@@ -217,7 +221,7 @@ impl Values {
         may_be_number: true,
     };
 
-    /// May a number in here be answered with yes, and with no?
+    /// May a number in this range be answered with yes, and with no?
     fn numbers(&self, test: Question) -> [bool; 2] {
         let (t, (low, above), (high, below)) = (test.value, self.low, self.high);
         if t.is_nan() {
@@ -239,7 +243,7 @@ impl Values {
         }
     }
 
-    /// The answer that all of these values get; `None` where there is not one.
+    /// The answer for all of these values; `None` if they differ.
     fn answer(&self, test: Question) -> Option<bool> {
         let [mut yes, mut no] = if self.may_be_number { self.numbers(test) } else { [false, false] };
         if self.may_be_missing {
@@ -252,7 +256,7 @@ impl Values {
         }
     }
 
-    /// Those of these values that get this answer.
+    /// The values that get this answer.
     fn given(mut self, test: Question, answer: bool) -> Self {
         let [yes, no] = self.numbers(test);
         self.may_be_number &= if answer { yes } else { no };

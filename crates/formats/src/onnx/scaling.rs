@@ -1,9 +1,11 @@
-//! Arithmetic between a graph's input and its ensemble, column by column: scalers, and sums and products with constants.
+//! Arithmetic between a graph's input and its ensemble, column by column: scalers, and sums and
+//! products with constants.
 //!
-//! Every step that is read here grows with its input: where x <= y, the step's result for x is at most that for y, rounding
-//! included, and a missing value stays one. So a test of the ensemble, `step(x) <= t`, is a test of the input itself,
-//! `x <= u`, where u is the largest number whose result is at most t. The model that is built asks these questions; the
-//! file keeps its own numbers.
+//! Every step that is accepted here is monotone: if x <= y, the step's result for x is at most that
+//! for y, rounding included, and a missing value stays missing. A test of the ensemble,
+//! `step(x) <= t`, is therefore a test of the input itself, `x <= u`, where u is the largest number
+//! whose result is at most t. The model that is built uses these tests; the file keeps its own
+//! numbers.
 
 use std::collections::HashMap;
 
@@ -14,7 +16,7 @@ use super::graph::unsupported;
 use super::table::{Mode, Table};
 use crate::error::{FormatError, Place, Problem};
 
-/// What is done to every column on its way to the ensemble.
+/// The arithmetic on every column before the ensemble.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scaling {
     /// In the order of the graph.
@@ -67,7 +69,7 @@ impl Step {
         step.checked(place)
     }
 
-    /// Reads an operator with a constant; `None` for another one.
+    /// Reads an operator with a constant; `None` for any other operator.
     pub(super) fn arithmetic(
         operator: &str,
         constant: Vec<f64>,
@@ -84,7 +86,7 @@ impl Step {
         Self { operation, number }.checked(place).map(Some)
     }
 
-    /// The step, if it grows with its input.
+    /// The step, if it is monotone.
     fn checked(self, place: Place) -> Result<Self, FormatError> {
         let (shifts, factors): (&[f64], &[f64]) = match &self.operation {
             Operation::Scale { offset, scale, .. } => (offset, scale),
@@ -102,7 +104,7 @@ impl Step {
         Err(unsupported(place, "a scaler that turns a column around or flattens it", advice))
     }
 
-    /// How many columns it is for; `None` for any number.
+    /// The number of columns that it applies to; `None` for any number.
     pub(super) fn columns(&self) -> Option<usize> {
         let values = match &self.operation {
             Operation::Scale { scale: values, .. }
@@ -116,9 +118,11 @@ impl Step {
     }
 
     fn apply(&self, column: usize, x: f64) -> f64 {
-        // One number stands for all columns. A column beyond the list is no input, and was refused.
+        // A single number applies to all columns. A column beyond the list does not exist and was
+        // refused.
         let of = |values: &[f64]| if values.len() == 1 { values[0] } else { values[column] };
-        // A double holds more than twice the digits of an f32, so that rounding twice is rounding once.
+        // A double has more than twice the digits of an f32, so rounding to it first and then to
+        // f32 gives the same result as rounding once.
         self.number.round(match &self.operation {
             Operation::Scale { offset, scale, input } => input.round(input.round(x - of(offset)) * of(scale)),
             Operation::Subtract(values) => x - of(values),
@@ -130,8 +134,8 @@ impl Step {
     }
 }
 
-/// The numbers of the file behind the questions that the model asks: by column, the bits of the input's threshold, and whether
-/// the test is strict.
+/// The file's numbers for the tests of the model: by column, the bits of the input's threshold, and
+/// whether the test is strict.
 pub(super) type Originals = HashMap<(i32, u64, bool), f64>;
 
 impl Scaling {
@@ -139,7 +143,7 @@ impl Scaling {
         self.steps.is_empty()
     }
 
-    /// What the ensemble sees of an input.
+    /// The ensemble's value for an input.
     pub(super) fn apply(&self, column: usize, x: f64) -> f64 {
         self.steps.iter().fold(x, |x, step| step.apply(column, x))
     }
@@ -193,12 +197,13 @@ impl Scaling {
     }
 }
 
-/// No test tells the two zeros apart.
+/// No test distinguishes the two zeros.
 fn plain_zero(x: f64) -> f64 {
     if x == 0.0 { 0.0 } else { x }
 }
 
-/// The largest number of a type, infinities included, for which a test holds that holds for all smaller ones too.
+/// The largest number of a type, infinities included, for which a test holds; the test must then
+/// hold for all smaller ones too.
 fn last(number: NumberType, test: impl Fn(f64) -> bool) -> Option<f64> {
     let (mut low, mut high) = (index_of(number, f64::NEG_INFINITY), index_of(number, f64::INFINITY));
     if !test(number_at(number, low)) {
@@ -207,7 +212,7 @@ fn last(number: NumberType, test: impl Fn(f64) -> bool) -> Option<f64> {
     if test(number_at(number, high)) {
         return Some(number_at(number, high));
     }
-    // It holds at `low` and not at `high`.
+    // Invariant: the test holds at `low` but not at `high`.
     while high - low > 1 {
         let middle = low + (high - low) / 2;
         *(if test(number_at(number, middle)) { &mut low } else { &mut high }) = middle;
@@ -215,7 +220,7 @@ fn last(number: NumberType, test: impl Fn(f64) -> bool) -> Option<f64> {
     Some(number_at(number, low))
 }
 
-/// The place of a number among all numbers of its type.
+/// The position of a number among all numbers of its type, in ascending order.
 fn index_of(number: NumberType, x: f64) -> i128 {
     let (bits, sign): (i128, bool) = match number {
         NumberType::F32 => (i128::from((x as f32).abs().to_bits()), x.is_sign_negative()),

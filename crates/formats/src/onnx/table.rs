@@ -1,5 +1,6 @@
-//! The attributes of a `TreeEnsembleClassifier` or `TreeEnsembleRegressor` node as a table of parallel columns, read from a node and
-//! written back into it. Attributes that are no column are kept as they are.
+//! The attributes of a `TreeEnsembleClassifier` or `TreeEnsembleRegressor` node as a table of
+//! parallel columns, read from a node and written back into it. Attributes that are not columns are
+//! kept unchanged.
 
 use std::ops::Range;
 
@@ -11,7 +12,7 @@ use super::newer;
 use super::wire::{Message, put_bytes, put_float, put_integer};
 use crate::error::{FormatError, Place, Problem};
 
-/// What a node of a tree asks.
+/// The test of a tree's node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     LessOrEqual,
@@ -41,7 +42,7 @@ pub(super) const TRANSFORMS: [&str; 5] = ["NONE", "SOFTMAX", "LOGISTIC", "SOFTMA
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Floats {
     pub(super) values: Vec<f64>,
-    /// The type of a tensor's elements; `None` for a list, which is of f32.
+    /// The type of a tensor's elements; `None` for a list, which holds f32.
     pub(super) tensor: Option<NumberType>,
     /// Is there such an attribute in the file?
     pub(super) present: bool,
@@ -54,7 +55,8 @@ impl Floats {
     }
 }
 
-/// The ensemble as the node's attributes hold it: one entry for each node of each tree, one for each weight.
+/// The ensemble as the node's attributes hold it: one entry for each node of each tree, and one for
+/// each weight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     pub(super) tree_ids: Vec<u32>,
@@ -64,7 +66,7 @@ pub(super) struct Table {
     pub(super) values: Floats,
     pub(super) true_ids: Vec<i32>,
     pub(super) false_ids: Vec<i32>,
-    /// 1 where missing values follow the true branch; empty where the file has no such attribute.
+    /// 1 if missing values follow the true branch; empty if the file has no such attribute.
     pub(super) tracks: Vec<i32>,
     pub(super) hit_rates: Floats,
     pub(super) class_tree_ids: Vec<u32>,
@@ -74,23 +76,24 @@ pub(super) struct Table {
     pub(super) integer_labels: Vec<i64>,
     pub(super) text_labels: Vec<String>,
     pub(super) base_values: Floats,
-    /// The node is a `TreeEnsembleRegressor` or `TreeEnsemble`, whose targets are the columns `class_` here.
+    /// Set if the node is a `TreeEnsembleRegressor` or `TreeEnsemble`, whose targets are the
+    /// columns `class_` here.
     pub(super) regressor: Option<Regressor>,
 }
 
-/// What a `TreeEnsembleClassifier` does not have.
+/// The properties that a `TreeEnsembleClassifier` does not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Regressor {
     pub(super) targets: u32,
-    /// What is made of the trees' values.
+    /// How the trees' values are combined.
     pub(super) aggregate: Aggregate,
-    /// The values of targets are changed after the last addition.
+    /// The transform that is applied to a target's value after the last addition.
     pub(super) transformed: Option<&'static str>,
-    /// The node is a `TreeEnsemble`: no base values, and one target for each leaf.
+    /// Is the node a `TreeEnsemble`? It has no base values, and one target for each leaf.
     pub(super) newer: bool,
 }
 
-/// What is made of the values of all trees.
+/// How the values of all trees are combined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Aggregate {
     #[default]
@@ -113,7 +116,7 @@ pub(super) const AGGREGATES: [(&str, Aggregate); 4] = [
 const TRACKS: &str = "nodes_missing_value_tracks_true";
 const BASE_VALUES: &str = "base_values";
 
-/// The column that an attribute of a `TreeEnsembleRegressor` is.
+/// The column for an attribute of a `TreeEnsembleRegressor`.
 fn target_column(name: &str) -> Result<&str, FormatError> {
     Ok(match name {
         "target_treeids" => "class_treeids",
@@ -256,7 +259,7 @@ impl Table {
         Ok(())
     }
 
-    /// Are the trees and the base values of another table these, row by row?
+    /// Does this table have the same trees and base values as another, row by row?
     pub(super) fn has_trees_of(&self, other: &Self) -> bool {
         self.tree_ids == other.tree_ids
             && self.node_ids == other.node_ids
@@ -307,7 +310,7 @@ impl Table {
         Ok(())
     }
 
-    /// The rows of each tree: nodes with one tree id stand together.
+    /// The rows of each tree: nodes with the same tree id are adjacent.
     pub(super) fn runs(&self) -> Vec<Range<usize>> {
         let mut runs: Vec<Range<usize>> = Vec::new();
         for run in self.tree_ids.chunk_by(|a, b| a == b) {
@@ -317,7 +320,7 @@ impl Table {
         runs
     }
 
-    /// Writes these columns into a node: `bytes` is the file it is in.
+    /// Writes these columns into a node; `bytes` is the file that contains it.
     pub(super) fn write(&self, bytes: &[u8], node: Message<'_>) -> Result<Vec<u8>, FormatError> {
         let mut out = Vec::with_capacity(node.bytes().len());
         let (mut tracks, mut base) = (false, false);
@@ -373,7 +376,7 @@ impl Table {
         body
     }
 
-    /// The new content of an attribute, `None` for one that stays.
+    /// The new content of an attribute; `None` for one that stays.
     fn write_attribute(
         &self,
         bytes: &[u8],
@@ -399,7 +402,8 @@ impl Table {
             "nodes_hitrates" => List::Floats(&self.hit_rates),
             "class_weights" => List::Floats(&self.weights),
             BASE_VALUES => List::Floats(&self.base_values),
-            // The trees became one, of which the sum is the smallest and the largest value too.
+            // The trees were combined into one, whose sum is also the smallest and the largest
+            // value.
             "aggregate_function"
                 if self.regressor.is_some_and(|known| {
                     matches!(known.aggregate, Aggregate::Smallest | Aggregate::Largest)

@@ -1,4 +1,4 @@
-//! The way of a graph's input to its ensemble: casts, and arithmetic that grows with its input.
+//! The path from a graph's input to its ensemble: casts, and monotone arithmetic.
 
 use secateur_model::NumberType;
 
@@ -7,9 +7,9 @@ use super::graph::{DOUBLE, FLOAT, Graph, Node, number_of, unsupported};
 use super::scaling::{Operation, Scaling, Step};
 use crate::error::{FormatError, Place, Problem};
 
-/// How a graph's input comes to its ensemble.
+/// How a graph's input reaches its ensemble.
 pub(super) struct Way {
-    /// What the graph takes, as far as the first step sees it.
+    /// The type of the graph's input, as the first step sees it.
     pub(super) input: NumberType,
     /// The type at the ensemble.
     pub(super) number: NumberType,
@@ -17,11 +17,11 @@ pub(super) struct Way {
     pub(super) scaling: Scaling,
 }
 
-/// The operators that work on every column by itself, with a constant.
+/// The operators that work on every column separately, with a constant.
 const ARITHMETIC: [&str; 4] = ["Sub", "Add", "Mul", "Div"];
 
 impl<'a> Graph<'a> {
-    /// The way of the graph's input to the ensemble.
+    /// The path from the graph's input to the ensemble.
     pub(super) fn input_of(&self, ensemble: usize) -> Result<Way, FormatError> {
         let node = &self.nodes[ensemble];
         let [mut name] = node.inputs[..] else {
@@ -30,7 +30,7 @@ impl<'a> Graph<'a> {
                 Problem::Length { expected: 1, found: node.inputs.len() },
             ));
         };
-        // From the ensemble back to the input.
+        // Walks from the ensemble back to the input.
         let mut on_the_way = Vec::new();
         while let Some(&(index, _)) = self.producers.get(name) {
             let node = &self.nodes[index];
@@ -66,7 +66,7 @@ impl<'a> Graph<'a> {
             let found = port.element.map_or("no tensor".to_owned(), |kind| format!("element type {kind}"));
             FormatError::new(place(), Problem::Value { found, expected: "a tensor of floats or doubles" })
         })?;
-        // What casts before the first step take away is not seen by any.
+        // Casts before the first step lose digits that no step sees.
         let mut input = number;
         let mut scaling = Scaling::default();
         for &index in on_the_way.iter().rev() {
@@ -80,7 +80,7 @@ impl<'a> Graph<'a> {
                 }
             } else if node.is_scaler() {
                 let attributes = attributes(node.body).collect::<Result<Vec<_>, _>>()?;
-                // Numbers that were rounded to f32 are the same as doubles, but the arithmetic is another.
+                // Numbers that were rounded to f32 are also doubles, but the arithmetic differs.
                 let step = Step::scaler(&attributes, node.place(), number)?;
                 number = step.number;
                 scaling.steps.push(step);
@@ -116,11 +116,11 @@ impl<'a> Graph<'a> {
         Ok(Way { input, number, columns, scaling })
     }
 
-    /// The input of a node that is no constant; `None` where all of them are, or more than one is not.
+    /// The input of a node that is not a constant; `None` unless there is exactly one.
     fn input_among(&self, node: &Node<'a>) -> Option<&'a str> {
         let mut free = node.inputs.iter().filter(|name| !self.constants.contains_key(**name));
         let found = free.next()?;
-        // A constant from which the input is subtracted, or that is divided by it, is another thing.
+        // Subtracting the input from a constant, or dividing a constant by it, is not supported.
         let turned = matches!(node.operator, "Sub" | "Div") && node.inputs.first() != Some(found);
         (free.next().is_none() && !turned).then_some(*found)
     }
@@ -135,7 +135,8 @@ impl<'a> Graph<'a> {
             return Err(FormatError::new(node.place(), problem));
         };
         let constant = node.inputs.iter().find(|name| self.constants.contains_key(**name));
-        // One that is an input as well is a default, and whoever runs the graph may give another.
+        // A constant that is also an input is only a default: a caller that runs the graph may give
+        // another value.
         if let Some(name) = constant
             && self.inputs.iter().any(|input| input.name == *name)
         {

@@ -1,7 +1,8 @@
-//! The wire format of protobuf: a message is a sequence of fields, each a number, a wire type and a value.
+//! The wire format of protobuf: a message is a sequence of fields, each a number, a wire type and a
+//! value.
 //!
-//! Only the four wire types that ONNX uses are known. Nothing is copied: messages are slices of the file
-//! that remember where they begin, so errors name the byte and edits can splice.
+//! Only the four wire types that ONNX uses are supported. Nothing is copied: messages are slices of
+//! the file that remember where they begin, so that errors can name the byte and edits can splice.
 
 use std::ops::Range;
 
@@ -39,7 +40,7 @@ impl<'a> Message<'a> {
         Self { bytes, start: 0 }
     }
 
-    /// The message in this part of a file, which a field said to be there.
+    /// The message in this part of a file, whose range comes from a field.
     pub(super) fn within(file: &'a [u8], range: Range<usize>) -> Self {
         Self { bytes: &file[range.clone()], start: range.start }
     }
@@ -183,7 +184,7 @@ fn varint(message: Message<'_>, at: &mut usize, inside: &'static str) -> Result<
             return Err(truncated(message.range().end, inside));
         };
         *at += 1;
-        // The tenth byte has room for the last of the 64 bits only.
+        // The tenth byte has room only for the last of the 64 bits.
         if shift == 63 && byte > 1 {
             break;
         }

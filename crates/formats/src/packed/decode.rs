@@ -1,5 +1,5 @@
-//! Reads a packed file into a model, through the builder as every other format. Written from the specification and
-//! apart from the runtime's reader.
+//! Reads a packed file into a model, through the builder like every other format. Written from the
+//! specification, independently of the runtime's reader.
 
 use secateur_model::{
     Accumulation, Average, Categories, CategoryRule, ClassLabels, Decision, EnsembleBuilder, FeatureId,
@@ -40,7 +40,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<File, FormatError> {
         infinities: input.flag()?,
         zero_window: input.option()?,
     };
-    // Below 1, so that every category but the first keeps its number.
+    // Below 1, so that every category except the first keeps its number.
     if let Some(window) = domain.zero_window.filter(|&window| window.is_nan() || window >= 1.0) {
         return Err(input.wrong(&window.to_string(), "a magnitude below 1 up to which values are zero"));
     }
@@ -57,7 +57,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<File, FormatError> {
     let decision = input.decision()?;
     let intercepts = input.floats()?;
     let groups = intercepts.len();
-    // Of a model that gives a row several labels, each score has a probability of its own.
+    // If a model may give a row several labels, each score has a probability of its own.
     let several = matches!(decision, Decision::Scores(Value::Above { .. }));
     let fits = match link {
         Link::None => true,
@@ -82,7 +82,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<File, FormatError> {
     Ok(File { ensemble: builder.build(), bytes, framework, source, link, stamp })
 }
 
-/// One question of the model.
+/// One test of the model.
 struct Question {
     feature: FeatureId,
     kind: u8,
@@ -105,7 +105,7 @@ impl Question {
     }
 }
 
-/// The bytes from `at` on, up to the checksum.
+/// The bytes from `at` up to the checksum.
 struct In<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -175,7 +175,7 @@ impl<'a> In<'a> {
         u32::try_from(value).map_err(|_| self.wrong(&value.to_string(), "a number of 32 bits"))
     }
 
-    /// A count of items, each of which takes at least so many half bytes.
+    /// A count of items, each of which takes at least this many half bytes.
     fn count(&mut self, half_bytes: usize, what: &'static str) -> Result<usize, FormatError> {
         let declared = self.varint()?;
         self.check_count(declared, half_bytes, what)
@@ -334,11 +334,11 @@ impl<'a> In<'a> {
         })
     }
 
-    /// The tests of all columns, one after the other.
+    /// The tests of all columns, column after column.
     fn tests(&mut self, features: &Features, number: NumberType) -> Result<Vec<Question>, FormatError> {
         let columns = self.count(6, "columns")?;
         let mut tests: Vec<Question> = Vec::new();
-        // Where the thresholds of a column stand, and whether they are f64.
+        // The positions of a column's thresholds, and whether they are f64.
         let mut compared = Vec::new();
         let mut last = None;
         for _ in 0..columns {
@@ -350,7 +350,7 @@ impl<'a> In<'a> {
             last = Some((feature, kind));
             let categories = features.categories(FeatureId(feature));
             let categorical = categories.is_some();
-            // From 2^24 on not every code is a number that an f32 can hold.
+            // From 2^24 an f32 cannot hold every code.
             let short = number == NumberType::F32
                 && categories.is_some_and(|categories| categories.rule == CategoryRule::Truncate);
             if feature as usize >= features.len() || categorical != (kind >> 1 > 4) {
@@ -484,7 +484,7 @@ impl<'a> In<'a> {
         Ok(())
     }
 
-    /// The nodes of each tree in preorder: the number of a test, or none for a leaf.
+    /// The nodes of each tree in preorder: the number of a test, or `None` for a leaf.
     fn shapes(&mut self, count: usize, tests: usize) -> Result<Vec<Vec<Option<u32>>>, FormatError> {
         let width = width(tests);
         let mut bits = BitsIn::new(self);
@@ -534,7 +534,8 @@ impl<'a> In<'a> {
             (0..known).map(|_| self.little_endian(bytes)).collect::<Result<_, _>>()?
         };
         if mode == 2 {
-            // Those that no leaf uses too: the runtime's reader refuses a list with one.
+            // This also checks list entries that no leaf uses: the runtime's reader refuses a list
+            // with such an entry.
             if let Some(top) = known.iter().find(|&&top| top >> (full - mantissa) != 0) {
                 return Err(self.wrong(&top.to_string(), "a sign and an exponent"));
             }
@@ -558,7 +559,7 @@ impl<'a> In<'a> {
     }
 }
 
-/// For each split the position of its right child: the first node behind its left subtree.
+/// For each split the position of its right child: the first node after its left subtree.
 fn right_children(shape: &[Option<u32>]) -> Vec<usize> {
     let mut rights = vec![0; shape.len()];
     let mut waiting = Vec::new();
@@ -583,10 +584,10 @@ fn number_of_key(key: u128, wide: bool) -> Option<f64> {
     (!number.is_nan()).then_some(number)
 }
 
-/// A section of bits, the lowest of each byte first, from the next byte on.
+/// A section of bits, the lowest of each byte first, from the next byte.
 struct BitsIn<'i, 'a> {
     input: &'i mut In<'a>,
-    /// Bits of the last byte that are not read yet.
+    /// Bits of the last byte that have not been read yet.
     rest: u8,
     left: u32,
 }

@@ -1,4 +1,4 @@
-//! Writes a packed file, section by section as the specification has them.
+//! Writes a packed file, section by section in the order of the specification.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::Framework;
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PackError {
-    /// Something that only models in memory have.
+    /// The model has a property that only models in memory have.
     #[error(
         "a model whose category labels were matched with another's cannot be packed; pack the file itself"
     )]
@@ -26,16 +26,16 @@ pub enum PackError {
          through them; save and pack the last step, and let the others make its rows"
     )]
     Steps,
-    /// Labels that do not fit the classes.
+    /// The labels do not fit the classes.
     #[error("the labels given are not one for each of the {classes} classes")]
     Labels {
         /// The number of classes.
         classes: usize,
     },
-    /// A number that the format has no room for.
+    /// A number is too large for the format.
     #[error("the model is too large to be packed: {what}")]
     TooLarge {
-        /// Of what there is too much.
+        /// What there is too much of.
         what: &'static str,
     },
 }
@@ -344,7 +344,8 @@ impl Bits {
     }
 }
 
-/// The tests of a model, in columns of one feature, one kind of question and one side of missing values.
+/// The tests of a model, in columns: those of one feature, one kind of test and one side of missing
+/// values.
 struct Columns {
     columns: BTreeMap<(u32, u8), Tests>,
     /// The number of the first test of each column.
@@ -353,7 +354,7 @@ struct Columns {
 }
 
 enum Tests {
-    /// The keys of the numbers, which are in the order of the numbers.
+    /// The keys of the numbers; keys sort like the numbers.
     Numbers(Vec<u64>),
     Sets(Vec<Vec<u32>>),
 }
@@ -453,7 +454,8 @@ impl Columns {
 
 const EQUAL: u8 = 4;
 
-/// The column of a test: its feature; the kind of question in the upper bits, the side of missing values in the lowest.
+/// The column of a test: its feature, and a byte with the kind of test in the upper bits and the
+/// side of missing values in the lowest.
 fn column(split: Split<'_>) -> (u32, u8) {
     let kind = match split.test {
         Test::Less { .. } => 0,
@@ -465,7 +467,8 @@ fn column(split: Split<'_>) -> (u32, u8) {
     (split.feature.0, kind << 1 | u8::from(split.missing_left))
 }
 
-/// The first key in full; then for each the length of its gap to the one before, less one, and the bits below the top.
+/// Writes the first key in full, then for each further key the bit length of its gap to the
+/// previous one, minus one, and the bits of the gap below the top bit.
 fn gaps(keys: &[u64], bits_of_key: u32, bits_of_length: u32, bits: &mut Bits) {
     bits.put(keys[0], bits_of_key);
     for pair in keys.windows(2) {
@@ -487,7 +490,7 @@ fn from_key64(key: u64) -> f64 {
     f64::from_bits(if key >> 63 == 1 { key ^ 1 << 63 } else { !key })
 }
 
-/// The keys as those of f32, where every number is one.
+/// The keys as f32 keys, if every number is an f32.
 fn keys32(keys: &[u64]) -> Option<Vec<u64>> {
     let key = |&key: &u64| {
         let wide = from_key64(key);
@@ -519,7 +522,7 @@ fn trees(ensemble: &Ensemble, tests: &Columns, out: &mut Out) -> Result<(), Pack
     }
     let weights: Vec<u64> = trees.iter().map(|tree| tree.weight().to_bits()).collect();
     if let Some(scale) = ensemble.scale() {
-        // The weight of every tree, by which the sums are multiplied.
+        // The scale, which is the weight of every tree, multiplies the sums.
         out.byte(3);
         out.float(scale);
     } else if weights.iter().all(|&weight| weight == 1f64.to_bits()) {
@@ -564,7 +567,7 @@ fn trees(ensemble: &Ensemble, tests: &Columns, out: &mut Out) -> Result<(), Pack
     Ok(())
 }
 
-/// In the shortest of three ways.
+/// Writes the leaves in the shortest of three forms.
 fn write_leaves(leaves: &[f64], number: NumberType, out: &mut Out) {
     let (full, mantissa) = match number {
         NumberType::F32 => (32, 23),

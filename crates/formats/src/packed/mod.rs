@@ -1,11 +1,13 @@
-//! Packed models, `.spk`: any supported model in a fraction of its bytes, for `secateur-runtime` to run.
+//! Packed models, `.spk`: any supported model in a fraction of its bytes, for `secateur-runtime` to
+//! run.
 //!
-//! Packing changes nothing that a model means: the same tests in the same places, the same numbers bit for bit, added
-//! in the same type and order. Only the numbers of nodes are new (preorder, left before right). The format is specified in
-//! `docs/spec/packed-v1.md`; `encode` writes it and `decode` reads it. The runtime has a reader of its own, so that a
-//! check of a packed file with this one does not rest on the code that runs it.
+//! Packing preserves the meaning of a model exactly: the same tests in the same places, the same
+//! numbers bit for bit, added in the same type and order. Only the nodes are renumbered (preorder,
+//! left before right). The format is specified in `docs/spec/packed-v1.md`; `encode` writes it and
+//! `decode` reads it. The runtime has a reader of its own, so that a check of a packed file with
+//! this reader does not depend on the code that runs the file.
 //!
-//! A packed file is only ever read: who wants another model edits the source and packs that.
+//! A packed file is read-only: to change the model, edit the source and pack it again.
 
 mod decode;
 mod encode;
@@ -26,7 +28,7 @@ pub(crate) const MAGIC: [u8; 4] = *b"SPK\x01";
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Link {
-    /// Not known, or not at all.
+    /// Unknown, or there are no probabilities.
     None,
     /// One score; XGBoost's sigmoid in f32.
     Logistic32,
@@ -39,12 +41,14 @@ pub enum Link {
     Softmax32,
     /// A softmax in f64.
     Softmax64,
-    /// AdaBoost's: a softmax in f64 of the scores divided by a number; one score s stands for -s and s.
+    /// AdaBoost's: a softmax in f64 of the scores divided by a number; a single score s means -s
+    /// and s.
     DividedSoftmax64 {
         /// The divisor of the scores.
         divisor: f64,
     },
-    /// `1 / (1 + exp(-scale * score))` for each score: of a class, or of a label where a row may get several.
+    /// `1 / (1 + exp(-scale * score))` for each score: of a class, or of a label if a row may get
+    /// several.
     Each {
         /// The factor on the scores.
         scale: f64,
@@ -54,7 +58,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// How this model's library makes probabilities.
+    /// How this model's library computes probabilities.
     pub fn of(file: &ModelFile) -> Self {
         if let ModelFile::Packed(packed) = file {
             return packed.link;
@@ -77,7 +81,8 @@ impl Link {
         }
     }
 
-    /// Where only the library's own rule says it: a softmax has the same first argmax as its scores.
+    /// For models whose own rule alone determines it: a softmax has the same first argmax as its
+    /// scores.
     fn of_scores(file: &ModelFile, decision: &Decision, groups: usize) -> Self {
         match (file, decision) {
             (ModelFile::Sklearn(file), Decision::Argmax) if file.is_gradient_boosting() => Self::Softmax64,
@@ -90,12 +95,12 @@ impl Link {
     }
 }
 
-/// What is written at the head of a packed file beside the model.
+/// The data at the head of a packed file beside the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// The digest of the source, as certificates have it.
+    /// The digest of the source model, as in certificates.
     pub source: [u8; 32],
-    /// Rows of the cover, with the mark of the second cover in the top bit.
+    /// The number of rows of the cover; the top bit marks the second version of the cover.
     pub cover_rows: u32,
     /// The hash of the cover's scores.
     pub cover_hash: u64,
@@ -113,8 +118,8 @@ pub struct File {
 }
 
 impl File {
-    /// The bytes of a packed file of this model. `labels` name the classes of a model whose own file has no names for
-    /// them; they are as many as the classes.
+    /// The bytes of a packed file of this model. `labels` name the classes of a model whose own
+    /// file has no names for them; there must be one for each class.
     pub fn pack(
         model: &ModelFile,
         labels: Option<&ClassLabels>,
@@ -127,7 +132,8 @@ impl File {
         Self::pack_ensemble(model.ensemble(), (model.framework(), &source), Link::of(model), labels, stamp)
     }
 
-    /// As [`pack`](Self::pack) for a model without a file: `source` is its library, and what is said of it.
+    /// As [`pack`](Self::pack), for a model without a file: `source` is its library, and a
+    /// description of it.
     pub fn pack_ensemble(
         ensemble: &Ensemble,
         source: (Framework, &str),
@@ -138,14 +144,15 @@ impl File {
         encode::encode(ensemble, source, link, labels, stamp)
     }
 
-    /// Makes the last eight bytes the checksum of those before, for who changes a file on purpose.
+    /// Sets the last eight bytes to the checksum of those before them, for callers that change a
+    /// file on purpose.
     pub fn seal(bytes: &mut [u8]) {
         if let Some((content, sum)) = bytes.split_last_chunk_mut::<8>() {
             *sum = checksum(content).to_le_bytes();
         }
     }
 
-    /// What its head says of its source and its cover.
+    /// The data at its head about its source and its cover.
     pub fn stamp(&self) -> &Stamp {
         &self.stamp
     }
@@ -209,8 +216,8 @@ impl EditableDocument for File {
     }
 }
 
-/// The checksum at the end of a file: words of eight bytes, little-endian, the last one filled with zeros, then the
-/// number of bytes.
+/// The checksum at the end of a file, over the words of eight bytes (little-endian, the last one
+/// filled with zeros) and then the number of bytes.
 fn checksum(bytes: &[u8]) -> u64 {
     let step = |state: u64, word: u64| {
         let mixed = (state ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -221,7 +228,7 @@ fn checksum(bytes: &[u8]) -> u64 {
     step(words.fold(0x5345_4341_5445_5552, step), bytes.len() as u64)
 }
 
-/// Bits of a field that holds the numbers below `count`: at least four.
+/// The number of bits of a field for the numbers below `count`: at least four.
 fn width(count: usize) -> u32 {
     (usize::BITS - count.saturating_sub(1).leading_zeros()).max(4)
 }

@@ -1,8 +1,10 @@
-//! The zip archive that a skops file is: members by name, read with bounded memory, and written again.
+//! The zip archive of a skops file: members are read by name, with bounded memory, and written
+//! again.
 //!
-//! Small on purpose. It must see what a general reader hides (two members of one name, members that lie
-//! over each other), copy unchanged members as they are, and refuse what cannot come from skops. Stored
-//! and deflated members are read; encryption, split archives and members of 4 GiB or more are not.
+//! It is small on purpose. It must see what a general reader hides (two members with one name,
+//! overlapping members), copy unchanged members as they are, and refuse what cannot come from
+//! skops. Stored and deflated members are read; encryption, split archives and members of 4 GiB or
+//! more are not.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,8 +24,8 @@ const LOCATOR_64_LENGTH: usize = 20;
 const STORED: u16 = 0;
 const DEFLATED: u16 = 8;
 
-/// All members together may unpack to so many times the archive. Schemas, full of repeated words, reach
-/// a ratio of about 30.
+/// All members together may unpack to at most this many times the archive's size. Schemas, which
+/// are full of repeated words, reach a ratio of about 30.
 const LARGEST_RATIO: u64 = 128;
 
 /// An archive in memory.
@@ -40,7 +42,7 @@ pub(crate) struct Member {
     name: String,
     flags: u16,
     method: u16,
-    /// Time and date as they stand in the header.
+    /// Time and date as in the header.
     time: u32,
     checksum: u32,
     packed: Range<usize>,
@@ -49,7 +51,7 @@ pub(crate) struct Member {
 }
 
 impl<'a> Archive<'a> {
-    /// Reads the directory and checks that every member lies in the file, once.
+    /// Reads the directory and checks that members lie within the file and do not overlap.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<Self, FormatError> {
         let end = end_of_directory(bytes)?;
         let mut archive = Self { bytes, members: Vec::new(), by_name: HashMap::new() };
@@ -131,7 +133,7 @@ impl<'a> Archive<'a> {
         Ok(content)
     }
 
-    /// The member whose directory entry begins at `at`, and where the next one begins.
+    /// The member whose directory entry begins at `at`, and the position of the next entry.
     fn member(&self, at: usize, stop: usize) -> Result<(Member, usize), FormatError> {
         let broken = |inside| FormatError::new(Place::Byte(at as u64), Problem::Truncated { inside });
         let entry = self.bytes.get(at..stop).filter(|entry| entry.len() >= 46);
@@ -182,7 +184,8 @@ impl Member {
         &self.name
     }
 
-    /// A new member for this content, stored as skops does, with the time and attributes of this one.
+    /// A new member for this content, stored as skops does, with the time and attributes of this
+    /// one.
     fn stored(&self, name: String, content: &[u8]) -> io::Result<Self> {
         let size = u32::try_from(content.len()).map_err(|_| too_large())?;
         let checksum = crc32fast::hash(content);
@@ -190,11 +193,11 @@ impl Member {
     }
 }
 
-/// What an archive is written from, member by member.
+/// The source of a member of a written archive.
 pub(crate) enum Source<'a> {
-    /// A member of the archive that was read, as it is.
+    /// A member of the archive that was read, unchanged.
     Same(&'a Member),
-    /// A new content, with the time and attributes of another member.
+    /// New content, with the time and attributes of another member.
     New { like: &'a Member, name: String, content: Vec<u8> },
 }
 
@@ -244,7 +247,7 @@ pub(crate) fn write(archive: &Archive<'_>, members: Vec<Source<'_>>) -> io::Resu
 
 fn append(out: &mut Vec<u8>, directory: &mut Vec<u8>, member: &Member, packed: &[u8]) -> io::Result<()> {
     let offset = u32::try_from(out.len()).map_err(|_| too_large())?;
-    // Sizes stand in the header, so no descriptor follows the data.
+    // The header contains the sizes, so no descriptor follows the data.
     let flags = member.flags & !8;
     let name_length = u16::try_from(member.name.len()).map_err(|_| too_large())?;
     let mut common = Vec::with_capacity(26);
@@ -275,7 +278,7 @@ fn too_large() -> io::Error {
     io::Error::new(io::ErrorKind::FileTooLarge, "a skops archive of 4 GiB or more cannot be written")
 }
 
-/// Where the directory lies and how many entries it has.
+/// The position of the directory, and its number of entries.
 struct Directory {
     start: usize,
     stop: usize,
@@ -319,7 +322,7 @@ fn expect_signature(bytes: &[u8], signature: u32, at: usize) -> Result<(), Forma
     Err(FormatError::new(Place::Byte(at as u64), problem))
 }
 
-// The callers have checked that the bytes are there.
+// The callers have checked that these bytes exist.
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(std::array::from_fn(|i| bytes[at + i]))
 }

@@ -1,21 +1,23 @@
-//! From the parts of a classifier or regressor to the model that scikit-learn executes.
+//! Turns the parts of a classifier or regressor into the model that scikit-learn executes.
 //!
 //! - Trees of `sklearn.tree` compare `f64(f32(x)) <= threshold`; NaN follows `missing_go_to_left`;
-//!   infinities, and numbers that round to one in f32, are refused. Gradient boosting and AdaBoost refuse
-//!   NaN too.
-//! - A forest adds the leaves' class fractions in f64 and divides by the number of trees. With several
-//!   jobs the order of additions changes from run to run.
-//! - AdaBoost lets each tree vote: its weight for the first class with the largest fraction, and
-//!   `-1 / (K - 1)` times it for the others, divided by the sum of all weights. For two classes the
-//!   decision function is twice the second column.
+//!   infinities, and numbers that round to one in f32, are refused. Gradient boosting and AdaBoost
+//!   refuse NaN too.
+//! - A forest adds the leaves' class fractions in f64 and divides by the number of trees. With
+//!   several jobs the order of additions varies from run to run.
+//! - AdaBoost lets each tree vote: it adds its weight for the first class with the largest
+//!   fraction, and `-1 / (K - 1)` times it for the others; the sums are divided by the sum of all
+//!   weights. For two classes the decision function is twice the second column.
 //! - Gradient boosting adds `learning_rate * value` to the start; class 1 iff the sum is `>= 0`.
-//! - Regressors have one sum for each output, and most have one output: a tree's value, the forest's sum divided once by the number of trees, or the start and
-//!   what boosting adds to it.
-//! - An isolation forest adds, for each tree, the length of the path to the leaf and what is to be expected below it. Infinities are
-//!   accepted. Sums start at zero, and a caller's joblib context can change their order.
-//! - Histogram-based boosting compares f64 without rounding and accepts infinities. It adds leaf values
-//!   to the baseline; class 1 iff the sum is `> 0`. Categorical columns are looked up in an encoder,
-//!   where an unknown category counts as missing, and come first in the columns that the trees see.
+//! - Regressors have one sum for each output, and most have one output: a tree's value, the
+//!   forest's sum divided once by the number of trees, or the start plus what boosting adds to it.
+//! - An isolation forest adds, for each tree, the length of the path to the leaf and the expected
+//!   length below it. Infinities are accepted. Sums start at zero, and a caller's joblib context
+//!   can change their order.
+//! - Histogram-based boosting compares f64 without rounding and accepts infinities. It adds leaf
+//!   values to the baseline; class 1 iff the sum is `> 0`. Categorical columns are looked up in an
+//!   encoder, in which an unknown category counts as missing; they are the first of the columns
+//!   that the trees see.
 
 use std::collections::HashSet;
 
@@ -29,8 +31,8 @@ use super::numeric::pairwise_sum;
 use super::parts::{CategoryList, CategoryValues, Estimator, HistogramNode, Parts, PlainNode, TreeArrays};
 use crate::error::{FormatError, Place, Problem};
 
-/// Below this ratio of a weight to the sum of all, quotients might fall among the subnormal numbers, where
-/// halving a number is not exact.
+/// If a weight's share of the sum of all weights is below this, quotients might be subnormal
+/// numbers, for which halving is not exact.
 const SMALLEST_SHARE: f64 = 1e-280;
 
 /// The model.
@@ -71,7 +73,8 @@ pub(crate) fn ensemble(parts: &Parts) -> Result<Ensemble, FormatError> {
             (TreeArrays::Plain { nodes, values, outputs }, estimator) if !histogram => {
                 check_outputs(parts, tree, *outputs as usize)?;
                 let regression = parts.regression.is_some();
-                // A regressor's tree has a value for each output, as a classifier's has one for each class.
+                // A regressor's tree has one value for each output, a classifier's one for each
+                // class.
                 let width = if regression { *outputs as usize } else { parts.classes.len() };
                 plain_tree(tree, nodes, values, (estimator, regression), width, index % groups)?
             }
@@ -101,7 +104,7 @@ pub(crate) fn ensemble(parts: &Parts) -> Result<Ensemble, FormatError> {
     Ok(builder.build())
 }
 
-/// The number of running sums: one for two classes where trees score the second class only.
+/// The number of running sums: one for two classes if trees score only the second class.
 pub(crate) fn group_count(parts: &Parts) -> Result<usize, FormatError> {
     let classes = parts.classes.len();
     if parts.regression.is_some() {
@@ -121,7 +124,8 @@ pub(crate) fn group_count(parts: &Parts) -> Result<usize, FormatError> {
     }
 }
 
-/// Every tree has the outputs of the first, and only plain trees and forests that are regressors have several.
+/// Checks that every tree has as many outputs as the first. Only regressors that are plain trees or
+/// forests may have several.
 fn check_outputs(parts: &Parts, tree: TreeId, outputs: usize) -> Result<(), FormatError> {
     let several = parts.regression.is_some()
         && matches!(
@@ -156,14 +160,14 @@ fn check_tree_count(parts: &Parts, groups: usize) -> Result<(), FormatError> {
     }
 }
 
-/// What the sums are divided by.
+/// The divisor of the sums.
 fn divisor(parts: &Parts) -> Result<Option<f64>, FormatError> {
     match &parts.estimator {
         Estimator::RandomForest | Estimator::ExtraTrees => Ok(Some(parts.trees.len() as f64)),
         Estimator::AdaBoost { weights } => {
             let total = pairwise_sum(weights);
             let smallest = weights.iter().map(|w| w.abs()).filter(|&w| w > 0.0).fold(f64::INFINITY, f64::min);
-            // `smallest / total` is NaN or zero where the total is no finite positive number.
+            // `smallest / total` is NaN or zero if the total is not a finite positive number.
             if !(total > 0.0 && smallest >= f64::MIN_POSITIVE && smallest / total > SMALLEST_SHARE) {
                 let found = format!("weights from {smallest:e} with a sum of {total:e}");
                 return Err(at(
@@ -172,7 +176,8 @@ fn divisor(parts: &Parts) -> Result<Option<f64>, FormatError> {
                     "a set of weights that can be divided by its sum",
                 ));
             }
-            // -s0/W + s1/W with s0 = -s1 is exactly s1 / (W/2): halving and doubling are exact here.
+            // -s0/W + s1/W with s0 = -s1 is exactly s1 / (W/2), because halving and doubling are
+            // exact here.
             Ok(Some(if parts.classes.len() == 2 { total / 2.0 } else { total }))
         }
         _ => Ok(None),
@@ -191,7 +196,8 @@ fn intercepts(parts: &Parts, groups: usize) -> Result<Vec<f64>, FormatError> {
     match &parts.estimator {
         Estimator::GradientBoosting { start: Some(start), .. } => check("init_", start),
         Estimator::HistGradientBoosting { baseline, .. } => check("_baseline_prediction", baseline),
-        // A single tree is not added to anything: the negative zero keeps every bit of its values.
+        // A single tree is not added to anything: starting from negative zero keeps every bit of
+        // its values.
         Estimator::DecisionTree => Ok(vec![-0.0; groups]),
         _ => Ok(vec![0.0; groups]),
     }
@@ -234,7 +240,8 @@ fn features(parts: &Parts) -> Result<Features, FormatError> {
     Ok(features)
 }
 
-/// Every column once; categories in an order that the encoder can search, and no more than a set has bits.
+/// Checks that every column occurs once, that categories are in an order that the encoder can
+/// search, and that there are no more of them than a set has bits.
 fn check_columns(columns: &[u32], categories: &[CategoryList], features: u32) -> Result<(), FormatError> {
     let mut sorted = columns.to_vec();
     sorted.sort_unstable();
@@ -287,7 +294,7 @@ fn plain_tree(
     let mut builder = TreeBuilder::with_capacity(nodes.len());
     for (index, (node, values)) in nodes.iter().zip(values.chunks_exact(width)).enumerate() {
         if node.left_child == -1 {
-            // The builder sees a vote, not the fractions behind it.
+            // The builder sees only votes, so the class fractions are checked here.
             if let Some(&value) = values.iter().find(|value| !value.is_finite()) {
                 return Err(BuildError::LeafValue { tree, value, number: NumberType::F64 }.into());
             }
@@ -313,8 +320,8 @@ fn plain_tree(
     Ok((builder, if one_sum { Output::Group(GroupId::new(group)) } else { Output::All }))
 }
 
-/// What a leaf with these class fractions adds for each unit of the tree's weight: for two classes the
-/// second column alone.
+/// The amounts that a leaf with these class fractions adds for each unit of the tree's weight; for
+/// two classes only the second column.
 pub(crate) fn vote(fractions: &[f64]) -> Vec<f64> {
     let classes = fractions.len();
     let winner = Decision::Argmax.class(fractions).index();
@@ -324,7 +331,7 @@ pub(crate) fn vote(fractions: &[f64]) -> Vec<f64> {
     (0..classes).map(|class| if class == winner { 1.0 } else { other_vote(classes) }).collect()
 }
 
-/// What a vote for another class adds.
+/// The amount that a vote for another class adds.
 pub(crate) fn other_vote(classes: usize) -> f64 {
     -1.0 / (classes as f64 - 1.0)
 }

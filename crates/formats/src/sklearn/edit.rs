@@ -1,16 +1,18 @@
-//! Edits: from a classifier's parts to those of the edited one.
+//! Edits: turns a classifier's parts into those of the edited classifier.
 //!
-//! - Forests: the leaves of a scaled tree are multiplied; an intercept is one more tree of a single leaf,
-//!   in front. A decision tree takes it into its leaves.
-//! - AdaBoost: a tree is a vote, so only weights change; an intercept is a constant voter in front.
-//! - Gradient boosting: as soon as a leaf or the start changes, the learning rate is folded into all
-//!   values and becomes 1, the start becomes zero, and a round of single leaves holds the intercepts. For
-//!   more than two classes this happens at every edit: the priors' logarithms depend on the processor in
-//!   their last bits, and an edited model shall not.
+//! - Forests: the leaves of a scaled tree are multiplied; an intercept is one more tree with a
+//!   single leaf, placed first. A decision tree adds it to its leaves.
+//! - AdaBoost: a tree is a vote, so only weights change; an intercept is a constant voter, placed
+//!   first.
+//! - Gradient boosting: as soon as a leaf or the start changes, the learning rate is folded into
+//!   all values and becomes 1, the start becomes zero, and a round of single leaves holds the
+//!   intercepts. For more than two classes this happens at every edit: the last bits of the priors'
+//!   logarithms depend on the processor, and an edited model should not.
 //! - Histogram-based boosting: leaves are multiplied, the baseline is replaced.
 //!
-//! Where a round has a tree for each class, the trees of each class move up, and the shorter lists are
-//! filled with leaves of zero. scikit-learn's classifiers but the last need at least one tree.
+//! If a round has a tree for each class, the trees of each class move up, and the shorter lists are
+//! filled with leaves of zero. All of scikit-learn's classifiers except the last need at least one
+//! tree.
 
 use secateur_model::{Ensemble, FeatureId, Node, NodeId, Split, Test, Tree, TreeId};
 
@@ -67,7 +69,7 @@ impl Change<'_> {
 
     fn new_intercepts(&self) -> Option<&[f64]> {
         let intercepts = self.edit.intercepts.as_deref()?;
-        // Equal numbers change nothing, whatever the sign of a zero.
+        // Equal numbers change nothing, even if the signs of zeros differ.
         (intercepts != self.ensemble.intercepts()).then_some(intercepts)
     }
 
@@ -166,7 +168,7 @@ impl Change<'_> {
             _ => self.plain_tree(tree, edit),
         })?;
         let first = pinned.unwrap_or(&[]);
-        // A start of zeros needs no leaves to hold it.
+        // A start of zeros needs no leaves.
         let first = if first.iter().all(|&value| value == 0.0) { &[] } else { first };
         let mut trees = self.rounds(trees, first);
         if trees.is_empty() {
@@ -175,12 +177,13 @@ impl Change<'_> {
         }
         let start = if pinned.is_some() { None } else { start.map(<[f64]>::to_vec) };
         let learning_rate = if fold { 1.0 } else { learning_rate };
-        // A start that is kept is that of two classes, which is the same on every processor.
+        // Only models of two classes keep their start, which is the same on every processor.
         let start_errors = Vec::new();
         Ok((Estimator::GradientBoosting { learning_rate, start, start_errors, exponential_loss }, trees))
     }
 
-    /// Rounds with a tree for each group: a round of `first` leaves, then each group's trees in order.
+    /// Rounds with a tree for each group: a round of `first` leaves, then each group's trees in
+    /// order.
     fn rounds(&self, trees: Vec<(usize, TreePart)>, first: &[f64]) -> Vec<TreePart> {
         let groups = self.ensemble.group_count();
         let mut columns = vec![Vec::new(); groups];
@@ -255,7 +258,7 @@ impl Change<'_> {
             }
             nodes.push(new);
         }
-        // Statistics of training stay where every node does.
+        // Training statistics are kept if every node is.
         let same = |(new, old): (&PlainNode, &PlainNode)| {
             (new.feature, new.left_child, new.right_child) == (old.feature, old.left_child, old.right_child)
         };
@@ -290,9 +293,9 @@ impl Change<'_> {
         Ok(part)
     }
 
-    /// A tree of one leaf; what else its estimator needs comes from a tree of the original.
+    /// A tree of one leaf; other fields that its estimator needs come from a tree of the original.
     fn leaf(&self, like: TreeId, values: &[f64]) -> TreePart {
-        // A model of the histogram kind may have no trees at all; nothing of them is needed then.
+        // A histogram-based model may have no trees at all; then nothing is taken from them.
         let like = self.parts.trees.get(like.index());
         let histogram = matches!(self.parts.estimator, Estimator::HistGradientBoosting { .. });
         let arrays = if histogram {
@@ -384,7 +387,7 @@ fn replaced_histogram(
         }
         nodes.push(new);
     }
-    // The codes are their own bins.
+    // The codes are used as the bins too.
     let binned = left_sets.clone();
     Ok(TreeArrays::Histogram { nodes, left: left_sets, binned })
 }
@@ -448,7 +451,7 @@ fn fractions(class: usize, classes: usize) -> Vec<f64> {
     (0..classes).map(|index| f64::from(u8::from(index == class))).collect()
 }
 
-/// Does the edit leave everything as it is?
+/// Does the edit change nothing?
 pub(crate) fn is_unchanged(ensemble: &Ensemble, edit: &Edit) -> bool {
     let kept = edit.trees.iter().enumerate();
     edit.trees.len() == ensemble.trees().len()

@@ -1,4 +1,4 @@
-//! Archives that are not what they seem: every one is refused, with the place, and none does harm.
+//! Tests of manipulated archives: each is refused with the place, and none does harm.
 
 use std::collections::BTreeMap;
 
@@ -98,7 +98,7 @@ impl Opened {
     }
 }
 
-/// A change to an archive, and words of the refusal: the place and the reason.
+/// A change to an archive, and the words that the refusal must contain: the place and the reason.
 type Hazard = (&'static str, fn(&mut Opened), &'static [&'static str]);
 
 fn set(node: &mut Value, content: &str) {
@@ -299,7 +299,7 @@ fn an_archive_that_is_only_repacked_is_read() {
     }
 }
 
-/// Where a member's entry in the directory begins.
+/// The position of a member's entry in the directory.
 fn directory_entry(bytes: &[u8], name: &str) -> usize {
     let at = bytes.windows(name.len()).rposition(|window| window == name.as_bytes()).unwrap();
     at - 46
@@ -366,7 +366,8 @@ fn a_truncated_archive_is_refused_at_every_length() {
 
 #[test]
 fn no_changed_byte_does_harm() {
-    // Most changes are caught by a checksum; those in the directory and behind checksums must not panic.
+    // Most changes are caught by a checksum; those in the directory, and in data whose checksum is
+    // right, must not panic.
     for name in ["tree", "histogram_categories"] {
         let good = fixture(name);
         let directory = good.len().saturating_sub(500)..good.len();
@@ -378,7 +379,7 @@ fn no_changed_byte_does_harm() {
             }
         }
     }
-    // Behind checksums: every byte of the arrays' headers and first records.
+    // With right checksums: every byte of the arrays' headers and first records.
     let good = fixture("tree");
     let names: Vec<String> = Opened::new(&good).members.keys().cloned().collect();
     for name in names {

@@ -1,11 +1,12 @@
 //! scikit-learn's `IsolationForest`: how isolated an input is, as a sum of path lengths.
 //!
-//! For each tree the library adds the number of splits on the way to the input's leaf and the average path length of a random
-//! tree over the training rows that ended there; `score_samples` is `-(2 ** -(sum / expected))`, `decision_function` that minus
-//! `offset_`. NumPy's power and logarithm differ between processors in their last bits, so what is read here is the sum: its
-//! addends are stored in the file. Its order of addition can be changed by a joblib context.
+//! For each tree the library adds the number of splits on the path to the input's leaf and the
+//! average path length of a random tree over the training rows that ended there. `score_samples` is
+//! `-(2 ** -(sum / expected))`, and `decision_function` is that minus `offset_`. The last bits of
+//! NumPy's power and logarithm differ between processors, so the model's score is the sum, whose
+//! addends are stored in the file. A joblib context can change the order of addition.
 //!
-//! Each tree may have been given some of the columns only (`estimators_features_`, where `max_features` asks for it).
+//! A tree may use only some of the columns (`estimators_features_`, if `max_features` asks for it).
 
 use secateur_model::TreeId;
 
@@ -15,7 +16,7 @@ use super::schema::Fields;
 use super::skops::{Reader, TREE_MODULE, expect_class};
 use crate::error::{FormatError, Place, Problem};
 
-/// The average path length of a random tree over so many rows.
+/// The average path length of a random tree over this many rows.
 pub(crate) fn average_path_length(rows: u64) -> f64 {
     const EULER_GAMMA: f64 = 0.577_215_664_901_532_9;
     match rows {
@@ -28,8 +29,8 @@ pub(crate) fn average_path_length(rows: u64) -> f64 {
     }
 }
 
-/// The arrays of one tree: what the library adds at each leaf, and splits on columns of the whole table. `below` has the
-/// average path length under each node.
+/// The arrays of one tree: the amount that the library adds at each leaf, and splits on columns of
+/// the whole table. `below` has the average path length under each node.
 pub(crate) fn arrays(
     tree: TreeId,
     mut nodes: Vec<PlainNode>,
@@ -53,7 +54,8 @@ pub(crate) fn arrays(
     Ok(TreeArrays::Plain { nodes, values, outputs: 1 })
 }
 
-/// The depth of each node, 1 for the root. Nodes that nothing leads to have some number, and nobody asks for it.
+/// The depth of each node, 1 for the root. Nodes that no path reaches have an arbitrary number,
+/// which is not used.
 fn depths(tree: TreeId, nodes: &[PlainNode]) -> Result<Vec<f64>, FormatError> {
     let mut depths = vec![1.0; nodes.len()];
     let (mut open, mut seen) = (vec![0usize], 0usize);
@@ -92,7 +94,7 @@ impl<'a> Reader<'a> {
             let problem = Problem::Length { expected: trees.len(), found: below.len() };
             return Err(fields.required("_average_path_length_per_tree")?.error(problem));
         }
-        // The library looks the columns up only where trees have fewer than there are.
+        // The library looks the columns up only if the trees use fewer columns than there are.
         let some_columns = fields.required("_max_features")?.count()? != parts.feature_count as usize;
         let columns =
             if some_columns { fields.required("estimators_features_")?.items()? } else { Vec::new() };

@@ -1,9 +1,10 @@
-//! JSON as a flat list: the values of a text one behind the other, in its order, with texts left where they
-//! stand.
+//! JSON as a flat list: the values of a text one after the other, in its order; texts stay in the
+//! original text.
 //!
-//! A schema holds a hundred nodes for each tree of a model, of which a reader looks at a few. So a value
-//! takes 16 bytes and no allocation of its own, and what is looked for in an object is found by walking over
-//! its keys. The syntax is serde_json's, and its errors; keys that stand twice in an object are refused.
+//! A schema holds a hundred nodes for each tree of a model, of which a reader uses only a few. A
+//! value therefore takes 16 bytes and no allocation of its own, and a key of an object is found by
+//! walking over its keys. The syntax and its errors are serde_json's; duplicate keys in an object
+//! are refused.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -15,17 +16,18 @@ use serde_json::de::Read;
 
 use crate::error::Problem;
 
-/// How deep JSON may be nested; deeper text is refused by the parser itself.
+/// The deepest nesting of JSON; the parser itself refuses deeper text.
 const DEPTH_LIMIT: usize = 128;
 
-/// Up to so many keys of an object are compared with each other, more are looked up.
+/// Up to this many keys of an object are compared with each other; in larger objects they are
+/// looked up.
 const FEW_KEYS: usize = 32;
 
 /// A parsed text of less than 4 GiB.
 #[derive(Debug)]
 pub(crate) struct Json {
     text: String,
-    /// The texts that have escapes, without them.
+    /// The texts that had escapes, decoded.
     decoded: String,
     items: Vec<Item>,
 }
@@ -38,21 +40,21 @@ enum Item {
     Unsigned(u64),
     Signed(i64),
     Float(f64),
-    /// Where in the text.
+    /// Its position in the text.
     Text {
         start: u32,
         length: u32,
     },
-    /// Where in what is decoded.
+    /// Its position in the decoded texts.
     Decoded {
         start: u32,
         length: u32,
     },
-    /// Its values stand behind it, before this item.
+    /// Its values follow it and end before item `end`.
     List {
         end: u32,
     },
-    /// So do its keys, each with its value behind it.
+    /// Its keys follow it in the same way, each followed by its value.
     Object {
         end: u32,
     },
@@ -86,13 +88,13 @@ impl Json {
         Ok(Self { decoded, items, text })
     }
 
-    /// The value that the text is.
+    /// The value of the whole text.
     pub(crate) fn root(&self) -> Element<'_> {
         Element { json: self, at: 0 }
     }
 }
 
-/// Why bytes are no JSON that are no text.
+/// The reason why bytes that are not Unicode text are not JSON.
 fn not_unicode(bytes: &[u8]) -> Problem {
     let read = Builder::new("").read(&mut serde_json::Deserializer::from_slice(bytes));
     read.err().unwrap_or_else(|| Problem::Syntax { expected: "JSON", found: "other bytes".to_owned() })
@@ -110,7 +112,7 @@ impl<'a> Element<'a> {
         self.json.items[self.at]
     }
 
-    /// Where the items of this value end.
+    /// The index after the items of this value.
     fn end(self) -> usize {
         match self.item() {
             Item::List { end } | Item::Object { end } => end as usize,
@@ -118,12 +120,12 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// What stands here, or behind: a value or a key.
+    /// The value or key at this index, if there is one.
     fn from(json: &'a Json, at: usize) -> Option<Self> {
         (at < json.items.len()).then_some(Self { json, at })
     }
 
-    /// The next value or key of the text: the first one inside, if there is one.
+    /// The next value or key of the text: the first one inside this one, if there is one.
     pub(crate) fn into_next(self) -> Option<Self> {
         Self::from(self.json, self.at + 1)
     }
@@ -185,7 +187,7 @@ impl<'a> Element<'a> {
         let (mut at, end) = (self.at + 1, self.end());
         while at + 1 < end {
             let (own, value) = (Self { json: self.json, at }, Self { json: self.json, at: at + 1 });
-            // Most keys differ in length already.
+            // Most other keys already differ in length.
             if own.text_length() == key.len() && own.as_str() == Some(key) {
                 return Some(value);
             }
@@ -198,13 +200,13 @@ impl<'a> Element<'a> {
         self.item().text_length()
     }
 
-    /// All objects from here on inside, this one first if it is one.
+    /// All objects from here on, including inside ones, starting with this one if it is one.
     pub(crate) fn objects(self) -> impl Iterator<Item = Self> {
         (self.at..self.end()).map(move |at| Self { at, ..self }).filter(|element| element.is_object())
     }
 
-    /// Equal, in whatever order keys stand, but for what stands under this key everywhere. Recursion ends with
-    /// the depth that the parser allows.
+    /// Are the values equal, regardless of the order of keys, and except for everything under this
+    /// key? The recursion is limited by the depth that the parser allows.
     pub(crate) fn equals_but_for(self, other: Self, key: Option<&str>) -> bool {
         self.stands_as(other) || self.equals_in_any_order(other, key)
     }
@@ -229,7 +231,7 @@ impl<'a> Element<'a> {
         }
     }
 
-    /// Are the items the same, one by one? Equal values nearly always stand so.
+    /// Are the items the same, one by one? Equal values nearly always are.
     fn stands_as(self, other: Self) -> bool {
         let length = self.end() - self.at;
         let same = |offset: usize| {
@@ -252,7 +254,7 @@ impl<'a> Element<'a> {
     fn object_equals_but_for(self, other: Self, key: Option<&str>) -> bool {
         let same =
             |name: &str, one: Self, other: Self| key == Some(name) || one.equals_in_any_order(other, key);
-        // Nearly always the keys stand in one order.
+        // The keys nearly always have the same order.
         let (mut own, mut others) = (self.entries(), other.entries());
         loop {
             match (own.next(), others.next()) {
@@ -298,12 +300,12 @@ impl Serialize for Element<'_> {
     }
 }
 
-/// The list while the text is read.
+/// The list under construction.
 struct Builder<'t> {
     text: &'t str,
     decoded: String,
     items: Vec<Item>,
-    /// The key that stands twice.
+    /// A key that occurs twice.
     repeated: Option<String>,
 }
 
@@ -327,7 +329,8 @@ impl<'t> Builder<'t> {
         })
     }
 
-    /// Adds a part of the text as it stands. Items and places fit their numbers: the text has fewer bytes.
+    /// Adds a part of the text. Positions and counts fit their types, because the text has fewer
+    /// bytes.
     fn add_text(&mut self, part: &str) {
         let start = part.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
         let place = start..start.wrapping_add(part.len());
@@ -353,7 +356,8 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// Does the last item, a key, stand before in the object that begins at `start` and has so many others?
+    /// Does the last item, a key, already occur in the object that begins at `start` and has
+    /// `others` other keys?
     fn is_repeated(&self, start: usize, others: usize, seen: &mut HashSet<String>) -> bool {
         let last = self.items.len() - 1;
         let key = self.text_at(last);
@@ -368,7 +372,7 @@ impl<'t> Builder<'t> {
         !seen.insert(key.to_owned())
     }
 
-    /// The keys of the object that begins at `start`, but for the last item.
+    /// The keys of the object that begins at `start`, except the last item.
     fn keys(&self, start: usize) -> impl Iterator<Item = usize> {
         let mut next = start + 1;
         std::iter::from_fn(move || {
@@ -556,7 +560,7 @@ mod tests {
             for first in [0, count / 2, count - 1] {
                 let mut keys: Vec<String> =
                     (0..count).map(|key| format!(r#""k{key}": {{"k": 0}}"#)).collect();
-                // An escape is no other key.
+                // A key written with an escape is the same key.
                 keys.push(format!(r#""\u006b{first}": 1"#));
                 let text = format!("[{{{}}}]", keys.join(", "));
                 let problem = Json::parse(Cow::Borrowed(text.as_bytes())).unwrap_err();

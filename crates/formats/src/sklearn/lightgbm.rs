@@ -1,9 +1,10 @@
-//! LightGBM's models in skops archives: a booster, whose text stands in the schema, and the classifier, regressor or ranker
-//! around it.
+//! LightGBM's models in skops archives: a booster, whose text is in the schema, and the classifier,
+//! regressor or ranker that contains it.
 //!
-//! What is read beside the text is what `predict` of LightGBM 4 looks at: the labels, the round after which it stops
-//! (`best_iteration`), the categories of pandas, and parameters that are not of training. `docs/guide` and the Python
-//! package's table of settings say the same of live objects.
+//! Besides the text, only those fields are read that `predict` of LightGBM 4 uses: the labels, the
+//! round after which it stops (`best_iteration`), the categories of pandas, and parameters that are
+//! not training parameters. `docs/guide` and the Python package's table of settings describe the
+//! same for live objects.
 
 use std::sync::Arc;
 
@@ -19,9 +20,9 @@ use crate::error::{EditError, FormatError, Problem};
 use crate::lightgbm::File;
 use crate::{Document, Edit, EditableDocument, ModelFile, TreeEdit};
 
-/// Where a classifier, regressor or ranker keeps its booster.
+/// The attribute of a classifier, regressor or ranker that holds its booster.
 pub(super) const BOOSTER: &str = "_Booster";
-/// Where a booster keeps its text.
+/// The attribute of a booster that holds its text.
 pub(super) const TEXT: &str = "_handle";
 const MODULE: &str = "lightgbm.sklearn";
 /// Parameters of `predict` that change no score, or that the method takes from its own arguments.
@@ -35,24 +36,24 @@ const HARMLESS: [&str; 6] = [
 ];
 const SEVERAL: [&str; 6] = ["multiclass", "softmax", "multiclassova", "multiclass_ova", "ova", "ovr"];
 
-/// The archive that holds a model of LightGBM's.
+/// The archive that holds a LightGBM model.
 #[derive(Clone, Debug)]
 pub(crate) struct Holder {
     opened: Opened,
     class: &'static str,
 }
 
-/// What an archive says of a model of LightGBM's.
+/// The content of an archive with a LightGBM model.
 pub(super) struct Held {
     class: &'static str,
     text: String,
-    /// `predict` uses so many rounds; `None` for all.
+    /// The number of rounds that `predict` uses; `None` for all.
     rounds: Option<usize>,
-    /// A classifier's labels, and whether it takes the scores for those of several classes.
+    /// A classifier's labels, and whether it treats the scores as those of several classes.
     labels: Option<(ClassLabels, bool)>,
 }
 
-/// The model of LightGBM's at this node; `None` for a node of another library.
+/// The LightGBM model at this node; `None` for a node of another library.
 pub(super) fn read<'a>(reader: Reader<'a>, model: &Node<'a>) -> Result<Option<Held>, FormatError> {
     let class = match model.class()? {
         (MODULE, "LGBMClassifier") => "LGBMClassifier",
@@ -88,7 +89,7 @@ pub(super) fn read<'a>(reader: Reader<'a>, model: &Node<'a>) -> Result<Option<He
     Ok(Some(Held { class, text, rounds, labels }))
 }
 
-/// Parameters of the object that its `predict` hands to the library.
+/// Checks the parameters of the object that its `predict` passes to the library.
 fn check_parameters(fields: &Fields<'_>) -> Result<(), FormatError> {
     let Some(others) = fields.optional("_other_params")? else { return Ok(()) };
     let others = others.fields()?;
@@ -105,7 +106,7 @@ fn check_parameters(fields: &Fields<'_>) -> Result<(), FormatError> {
     Ok(())
 }
 
-/// As LightGBM reads a flag.
+/// Is a flag off, as LightGBM reads it?
 fn is_off(value: &Value) -> bool {
     match value {
         Value::Bool(value) => !value,
@@ -114,7 +115,8 @@ fn is_off(value: &Value) -> bool {
     }
 }
 
-/// The labels that `predict` of a classifier returns, and whether it takes the scores for those of several classes.
+/// The labels that a classifier's `predict` returns, and whether it treats the scores as those of
+/// several classes.
 fn labels<'a>(reader: Reader<'a>, fields: &Fields<'a>) -> Result<(ClassLabels, bool), FormatError> {
     let encoder = fields.required("_le")?;
     let class = ("sklearn.preprocessing._label", "LabelEncoder");
@@ -134,7 +136,8 @@ fn labels<'a>(reader: Reader<'a>, fields: &Fields<'a>) -> Result<(ClassLabels, b
     Ok((labels, several))
 }
 
-/// The categories that the loaded booster goes by are the object's own, and those of its text are read.
+/// Checks that the object's own categories, which the loaded booster uses, equal those of its text,
+/// which are read here.
 fn check_categories<'a>(reader: Reader<'a>, lists: &Node<'a>, text: &str) -> Result<(), FormatError> {
     let line = text.trim_end().lines().next_back().unwrap_or_default();
     let listed = line.strip_prefix("pandas_categorical:").and_then(|json| serde_json::from_str(json).ok());
@@ -168,7 +171,8 @@ fn same_label<'a>(reader: Reader<'a>, own: &Node<'a>, listed: &Value) -> Result<
 }
 
 impl Held {
-    /// The file: the model of the text, with the labels and the rounds of the object around it.
+    /// The file: the model of the text, with the labels and the rounds of the object that contains
+    /// it.
     pub(super) fn into_file(self, opened: Opened) -> Result<File, FormatError> {
         let mut file = File::parse(self.text.as_bytes())?;
         let error = |found: String, expected| -> Result<File, FormatError> {
@@ -211,17 +215,17 @@ impl Holder {
         &self.opened.bytes
     }
 
-    /// The class of the object and where it stands.
+    /// The class of the object, and where it is.
     pub(crate) fn describe(&self) -> String {
         format!("{} in {}", self.class, self.opened.describe())
     }
 
-    /// What a user should know of a pipeline's steps.
+    /// A note for users about a pipeline's steps.
     pub(crate) fn note(&self) -> Option<String> {
         self.opened.note()
     }
 
-    /// The same archive around another text.
+    /// The same archive with another text.
     pub(crate) fn with_text(&self, text: &str) -> Result<File, EditError> {
         let read_back = |reason: String| EditError::ReadBack { reason };
         let archive = Archive::parse(&self.opened.bytes).map_err(|error| read_back(error.to_string()))?;

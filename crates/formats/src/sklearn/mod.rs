@@ -1,5 +1,6 @@
-//! scikit-learn's tree classifiers and regressors: from skops archives, or from the parts of a live object that the Python
-//! package takes apart. Both give the same [`Parts`]; `build` states how scikit-learn executes them.
+//! scikit-learn's tree classifiers and regressors: read from skops archives, or from the parts of a
+//! live object that the Python package takes apart. Both give the same [`Parts`]; `build` states
+//! how scikit-learn executes them.
 
 mod archive;
 mod build;
@@ -37,7 +38,7 @@ use crate::{Document, Edit, EditableDocument, Framework};
 #[derive(Clone, Debug)]
 pub struct File {
     source: Source,
-    /// Everything but the trees, which are large and in the source.
+    /// The properties without the trees, which are large and stay in the source.
     estimator: Estimator,
     version: String,
     ensemble: Ensemble,
@@ -45,7 +46,7 @@ pub struct File {
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// With its parts, once an edit was drafted from them.
+    /// An archive; with its parts, after an edit was drafted from them.
     Skops {
         opened: Opened,
         parts: OnceLock<Parts>,
@@ -53,16 +54,16 @@ enum Source {
     Memory(Parts),
 }
 
-/// An archive whose schema, which takes longest to read, has been read.
+/// An archive whose schema has been read, which takes longest.
 #[derive(Clone, Debug)]
 pub(crate) struct Opened {
     bytes: Arc<Vec<u8>>,
     schema: Arc<Schema>,
     /// The version of skops that wrote it.
     version: String,
-    /// The number of the last step, where the archive holds a pipeline.
+    /// The index of the last step, if the archive holds a pipeline.
     step: Option<usize>,
-    /// What the pipeline does before that step.
+    /// The steps of the pipeline before it.
     steps: Option<Arc<Steps>>,
 }
 
@@ -77,7 +78,7 @@ impl Opened {
         Ok(Self { schema: Arc::new(schema), version, step, steps, bytes: Arc::new(bytes) })
     }
 
-    /// Reads something of the model's node.
+    /// Reads something from the model's node.
     fn read<T>(
         &self,
         read: impl for<'a> FnOnce(skops::Reader<'a>, &schema::Node<'a>) -> Result<T, FormatError>,
@@ -91,7 +92,7 @@ impl Opened {
         self.read(|reader, model| reader.parts(model))
     }
 
-    /// A model that was read, behind the steps of its pipeline.
+    /// A model that was read, with the earlier steps of its pipeline before it.
     fn behind_steps(&self, ensemble: Ensemble) -> Ensemble {
         match &self.steps {
             Some(steps) => ensemble.behind(steps.clone()),
@@ -99,13 +100,13 @@ impl Opened {
         }
     }
 
-    /// Where the model stands, as the last words of a dialect.
+    /// Where the model is, as the last words of a dialect.
     fn describe(&self) -> String {
         let pipeline = if self.step.is_some() { "the last step of a pipeline, " } else { "" };
         format!("{pipeline}skops {}", self.version)
     }
 
-    /// What a user should know of the steps.
+    /// A note for users about the steps.
     fn note(&self) -> Option<String> {
         let names = self.steps.as_ref()?.names.join(", ");
         Some(format!(
@@ -124,7 +125,8 @@ impl File {
         Ok(Self { source: Source::Memory(parts), estimator, version, ensemble })
     }
 
-    /// Is it a gradient boosting? Its probabilities are a softmax of the scores where there are more than two classes.
+    /// Is it a gradient boosting? With more than two classes its probabilities are a softmax of the
+    /// scores.
     pub(crate) fn is_gradient_boosting(&self) -> bool {
         matches!(self.estimator, Estimator::GradientBoosting { .. } | Estimator::HistGradientBoosting { .. })
     }
@@ -134,14 +136,14 @@ impl File {
         matches!(self.estimator, Estimator::AdaBoost { .. })
     }
 
-    /// Of an isolation forest, the sum of path lengths that is to be expected of its trees: `score_samples` is minus two to the
-    /// power of minus the raw score over this.
+    /// For an isolation forest, the expected sum of path lengths over its trees. `score_samples` is
+    /// minus two to the power of minus the raw score over this.
     pub fn expected_path_lengths(&self) -> Option<f64> {
         let Estimator::IsolationForest { max_samples } = self.estimator else { return None };
         Some(self.ensemble.trees().len() as f64 * isolation::average_path_length(max_samples))
     }
 
-    /// The parts of a classifier that came from memory: edited where it was edited.
+    /// The parts of a classifier that came from memory, including its edits.
     pub fn memory_parts(&self) -> Option<&Parts> {
         match &self.source {
             Source::Skops { .. } => None,
@@ -149,7 +151,7 @@ impl File {
         }
     }
 
-    /// The parts, read from the archive where they are not at hand.
+    /// The parts, read from the archive if they have not been read yet.
     fn parts(&self) -> Result<&Parts, FormatError> {
         match &self.source {
             Source::Memory(parts) => Ok(parts),
@@ -184,7 +186,7 @@ impl File {
     }
 }
 
-/// Reads a skops archive, whichever library its model is of.
+/// Reads a skops archive, for any library that its model may belong to.
 pub(crate) fn open(bytes: Vec<u8>) -> Result<crate::ModelFile, FormatError> {
     let opened = Opened::new(bytes)?;
     let held = opened.read(lightgbm::read)?;

@@ -1,5 +1,5 @@
-//! NumPy's `.npy` files: plain and structured arrays of fixed size in little-endian order, nothing that
-//! would have to be executed.
+//! NumPy's `.npy` files: plain and structured arrays of fixed size in little-endian order; nothing
+//! that would have to be executed.
 
 use secateur_model::ClassLabels;
 
@@ -62,7 +62,7 @@ impl<'a> Array<'a> {
         &self.shape
     }
 
-    /// The bytes of each record, whose fields must be these.
+    /// The bytes of each record; the fields must be these.
     pub(crate) fn records(
         &self,
         fields: &[(&str, &str)],
@@ -106,7 +106,8 @@ impl<'a> Array<'a> {
     pub(crate) fn numbers(&self) -> Result<Vec<f64>, Problem> {
         Ok(match self.labels()? {
             ClassLabels::Floats(values) => values,
-            // Whole numbers beyond 2^53 lose bits here as they do when NumPy compares them with floats.
+            // Whole numbers beyond 2^53 lose bits here, as they do when NumPy compares them with
+            // floats.
             ClassLabels::Integers(values) => values.into_iter().map(|value| value as f64).collect(),
             _ => return Err(self.other("an array of numbers")),
         })
@@ -172,7 +173,7 @@ impl<'a> Array<'a> {
 }
 
 impl Kind<'_> {
-    /// Bytes of one element; `None` where the sum overflows.
+    /// Bytes of one element; `None` if the sum overflows.
     fn size(&self) -> Result<Option<usize>, Problem> {
         match self {
             Self::Plain(kind) => plain_size(kind),
@@ -204,7 +205,7 @@ fn plain_size(kind: &str) -> Result<Option<usize>, Problem> {
     }
 }
 
-/// An `.npy` file of this element type (as the header spells it), shape and data.
+/// An `.npy` file with this element type (spelled as in the header), shape and data.
 pub(crate) fn write(kind: &str, shape: &[usize], data: &[u8]) -> Vec<u8> {
     let mut sizes: String = shape.iter().map(|n| format!("{n}, ")).collect();
     if shape.len() > 1 {
@@ -212,7 +213,7 @@ pub(crate) fn write(kind: &str, shape: &[usize], data: &[u8]) -> Vec<u8> {
     }
     let mut header =
         format!("{{'descr': {kind}, 'fortran_order': False, 'shape': ({}), }}", sizes.trim_end());
-    // Magic, version, length, header and a line end fill a multiple of 64 bytes.
+    // Magic, version, length, header and line end together fill a multiple of 64 bytes.
     let unpadded = MAGIC.len() + 4 + header.len() + 1;
     header.extend(std::iter::repeat_n(' ', unpadded.next_multiple_of(64) - unpadded));
     header.push('\n');

@@ -1,4 +1,5 @@
-//! Numbers that scikit-learn computes from what is stored, with the same steps as NumPy and SciPy take.
+//! Numbers that scikit-learn computes from stored numbers, computed here in the same steps as NumPy
+//! and SciPy.
 
 /// NumPy's sum of a contiguous array: eight partial sums in blocks of 128, blocks in pairs.
 pub(crate) fn pairwise_sum(values: &[f64]) -> f64 {
@@ -20,8 +21,8 @@ pub(crate) fn pairwise_sum(values: &[f64]) -> f64 {
     values[whole..].iter().fold(((a + b) + (c + d)) + ((e + f) + (g + h)), |sum, value| sum + value)
 }
 
-/// The score that gradient boosting starts from for two classes: the logit of the prior of the second, as
-/// SciPy computes it.
+/// The score from which gradient boosting starts for two classes: the logit of the second class's
+/// prior, as SciPy computes it.
 pub(crate) fn logit(p: f64) -> f64 {
     let p = clip(p);
     if (0.3..=0.65).contains(&p) {
@@ -33,11 +34,11 @@ pub(crate) fn logit(p: f64) -> f64 {
     }
 }
 
-/// The scores that gradient boosting starts from for more classes: the logarithm of each prior over the
-/// geometric mean of all.
+/// The scores from which gradient boosting starts for more classes: the logarithm of each prior
+/// over the geometric mean of all.
 ///
-/// NumPy's own logarithm and exponential may differ from these in the last bits on some processors: see
-/// [`multinomial_logit_errors`].
+/// On some processors NumPy's own logarithm and exponential may differ from these in the last bits:
+/// see [`multinomial_logit_errors`].
 pub(crate) fn multinomial_logit(priors: &[f64]) -> Vec<f64> {
     let priors: Vec<f64> = priors.iter().map(|&p| clip(p)).collect();
     let logs: Vec<f64> = priors.iter().map(|p| p.ln()).collect();
@@ -45,16 +46,19 @@ pub(crate) fn multinomial_logit(priors: &[f64]) -> Vec<f64> {
     priors.iter().map(|p| (p / mean).ln()).collect()
 }
 
-/// How far the library's scores may be from those of [`multinomial_logit`], whatever the processor.
+/// A bound on the distance of the library's scores from those of [`multinomial_logit`], for every
+/// processor.
 ///
-/// NumPy's vector code for logarithms and exponentials is good to four units in the last place, the C library's
-/// to one, so each of the two steps adds a relative error of five units (`EPSILON`) to what differs. With n
-/// classes and A the mean magnitude of the logarithms of the priors:
-/// - the logarithms differ by 5 A in the mean, their sum in any order and the division by (n + 1) A;
-/// - the mean's exponential and the quotient's roundings add 5 + 1, relative, so absolute in the logarithm;
+/// NumPy's vector code for logarithms and exponentials is accurate to four units in the last place,
+/// the C library's to one, so each of the two steps adds a relative error of five units (`EPSILON`)
+/// to the difference. With n classes and A the mean magnitude of the logarithms of the priors:
+/// - the logarithms differ by 5 A in the mean, their sum in any order and the division by (n + 1)
+///   A;
+/// - the mean's exponential and the quotient's roundings add 5 + 1, relative, so absolute in the
+///   logarithm;
 /// - the logarithm itself adds 5 times its magnitude.
 ///
-/// Twice that much leaves room for the second order and for the arithmetic here.
+/// Twice this bound leaves room for second-order terms and for the arithmetic here.
 pub(crate) fn multinomial_logit_errors(priors: &[f64]) -> Vec<f64> {
     let count = priors.len() as f64;
     let mean = priors.iter().map(|&p| clip(p).ln().abs()).sum::<f64>() / count;
@@ -70,7 +74,7 @@ fn clip(p: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Numbers that look random, from zero up to one.
+    /// Pseudorandom numbers from zero to below one.
     fn numbers() -> impl FnMut() -> f64 {
         let mut state = 1u64;
         move || {
@@ -79,7 +83,8 @@ mod tests {
         }
     }
 
-    /// The start with every logarithm and exponential off by up to four units in the last place.
+    /// The start as another processor may compute it: every logarithm and exponential is off by up
+    /// to four units in the last place.
     fn elsewhere(priors: &[f64], next: &mut impl FnMut() -> f64) -> Vec<f64> {
         let mut off = |value: f64| value * (1.0 + (next() * 9.0 - 4.5).round() * f64::EPSILON);
         let priors: Vec<f64> = priors.iter().map(|&p| clip(p)).collect();

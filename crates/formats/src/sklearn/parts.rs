@@ -1,5 +1,5 @@
-//! The parts of a fitted classifier that decide its predictions, wherever they come from: a skops archive,
-//! or a live object that the Python package takes apart.
+//! The parts of a fitted classifier that determine its predictions, whether they come from a skops
+//! archive or from a live object that the Python package takes apart.
 
 use secateur_model::{ClassLabels, TreeId, Value};
 
@@ -9,29 +9,29 @@ use crate::error::{FormatError, Place, Problem};
 /// A fitted classifier or regressor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parts {
-    /// Which classifier, and what it holds beside its trees.
+    /// The kind of classifier, and its properties besides the trees.
     pub estimator: Estimator,
     /// The version of scikit-learn that fitted it.
     pub version: String,
     /// The class labels; none for a regressor.
     pub classes: ClassLabels,
-    /// For a regressor, what its `predict` makes of the score; `None` for a classifier.
+    /// For a regressor, how its `predict` transforms the score; `None` for a classifier.
     pub regression: Option<Value>,
     /// The number of input columns.
     pub feature_count: u32,
-    /// Their names, where the model was fitted on a table.
+    /// Their names, if the model was fitted on a table.
     pub feature_names: Option<Vec<String>>,
-    /// NaN is accepted.
+    /// Is NaN accepted?
     pub missing: bool,
-    /// The trees in the order of the estimator; where a round has one for each class, round by round.
+    /// The trees in the order of the estimator; if a round has one for each class, round by round.
     pub trees: Vec<TreePart>,
 }
 
-/// A regressor has no more outputs than this.
+/// The most outputs of a regressor.
 const MOST_OUTPUTS: usize = 1 << 16;
 
 impl Parts {
-    /// The outputs of a regressor, as its first tree has them; one for everything else.
+    /// The number of outputs of a regressor, from its first tree; one for every other model.
     pub fn outputs(&self) -> usize {
         match self.trees.first().map(|tree| &tree.arrays) {
             Some(TreeArrays::Plain { outputs, .. }) => *outputs as usize,
@@ -40,7 +40,8 @@ impl Parts {
     }
 }
 
-/// The kinds of models that are supported: classifiers, and regressors of the same trees (but for AdaBoost).
+/// The supported kinds of models: classifiers, and regressors with the same kinds of trees (except
+/// AdaBoost).
 #[derive(Clone, Debug, PartialEq)]
 pub enum Estimator {
     /// `DecisionTreeClassifier`, `ExtraTreeClassifier`, and the regressors.
@@ -51,39 +52,40 @@ pub enum Estimator {
     ExtraTrees,
     /// `AdaBoostClassifier`.
     AdaBoost {
-        /// `estimator_weights_`: one for each tree, and zeros behind them where fitting ended early.
+        /// `estimator_weights_`: one for each tree, followed by zeros if fitting ended early.
         weights: Vec<f64>,
     },
     /// `GradientBoostingClassifier`, `GradientBoostingRegressor`.
     GradientBoosting {
         /// The factor on every tree.
         learning_rate: f64,
-        /// What sums start from: the scores of the initial estimator; `None` for `init="zero"`.
+        /// The scores of the initial estimator, from which sums start; `None` for `init="zero"`.
         start: Option<Vec<f64>>,
-        /// How far the library's own start may be from this one, number by number; empty where it is not.
+        /// How far the library's own start may be from this one, number by number; empty if they
+        /// are equal.
         start_errors: Vec<f64>,
-        /// Fitted with the exponential loss, whose scores are half of the log-odds.
+        /// Was it fitted with the exponential loss, whose scores are half of the log-odds?
         exponential_loss: bool,
     },
     /// `HistGradientBoostingClassifier`, `HistGradientBoostingRegressor`.
     HistGradientBoosting {
         /// `_baseline_prediction`.
         baseline: Vec<f64>,
-        /// The input column behind each column that the trees see.
+        /// For each column that the trees see, the input column it comes from.
         columns: Vec<u32>,
-        /// What the encoder knows of the first of these columns.
+        /// The categories that the encoder knows, for the first of these columns.
         categories: Vec<CategoryList>,
     },
-    /// `IsolationForest`: no classifier and no regressor. Each value is the path length that the library adds for a leaf,
-    /// and splits name columns of the whole table.
+    /// `IsolationForest`: neither a classifier nor a regressor. Each value is the path length that
+    /// the library adds for a leaf, and splits use columns of the whole table.
     IsolationForest {
-        /// The rows that each tree was grown from.
+        /// The number of rows that each tree was grown from.
         max_samples: u64,
     },
 }
 
 impl Estimator {
-    /// The name of the classifier in scikit-learn, or of the regressor of the same trees.
+    /// The name of the classifier in scikit-learn, or of the regressor with the same kind of trees.
     pub fn name(&self, regressor: bool) -> &'static str {
         match self {
             Self::IsolationForest { .. } => "IsolationForest",
@@ -107,7 +109,7 @@ impl Estimator {
 pub struct CategoryList {
     /// The categories themselves.
     pub values: CategoryValues,
-    /// The codes that the trees know, a bit each; others count as missing.
+    /// The codes that the trees know, one bit each; others count as missing.
     pub known: [u32; 8],
 }
 
@@ -133,9 +135,9 @@ impl CategoryValues {
 /// One tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreePart {
-    /// The tree of the original estimator in whose place it stands; what else that one holds is kept.
+    /// The tree of the original estimator that it replaces; that tree's other fields are kept.
     pub origin: u32,
-    /// It is not as it was there.
+    /// Does it differ from that tree?
     pub edited: bool,
     /// Its nodes and values.
     pub arrays: TreeArrays,
@@ -148,9 +150,11 @@ pub enum TreeArrays {
     Plain {
         /// The nodes.
         nodes: Vec<PlainNode>,
-        /// As many values for each node as there are classes, or one for each output of a regressor.
+        /// As many values for each node as there are classes, or one for each output of a
+        /// regressor.
         values: Vec<f64>,
-        /// The outputs of the tree: more than one for a regressor that was fitted on several targets only.
+        /// The number of outputs of the tree: more than one only for a regressor that was fitted on
+        /// several targets.
         outputs: u32,
     },
     /// `TreePredictor` of the histogram-based models.
@@ -217,14 +221,14 @@ record! {
     n_node_samples: i64 = "<i8",
     /// A statistic of training.
     weighted_n_node_samples: f64 = "<f8",
-    /// NaN goes left.
+    /// Does NaN go left?
     missing_go_to_left: u8 = "|u1",
 }
 
 record! {
     /// A node of `TreePredictor`.
     HistogramNode, HISTOGRAM_FIELDS, 56, [];
-    /// What a leaf adds.
+    /// The amount that a leaf adds.
     value: f64 = "<f8",
     /// A statistic of training.
     count: u32 = "<u4",
@@ -232,7 +236,7 @@ record! {
     feature_idx: i64 = "<i8",
     /// Left iff value <= threshold.
     num_threshold: f64 = "<f8",
-    /// NaN goes left.
+    /// Does NaN go left?
     missing_go_to_left: u8 = "|u1",
     /// The left child.
     left: u32 = "<u4",
@@ -242,11 +246,11 @@ record! {
     gain: f64 = "<f8",
     /// The distance from the root.
     depth: u32 = "<u4",
-    /// It has no children.
+    /// Is it a leaf?
     is_leaf: u8 = "|u1",
-    /// The threshold during training.
+    /// The threshold on bins, used in training.
     bin_threshold: u8 = "|u1",
-    /// The split looks the value up in a set of codes.
+    /// Does the split look the value up in a set of codes?
     is_categorical: u8 = "|u1",
     /// The position of that set.
     bitset_idx: u32 = "<u4",
@@ -305,7 +309,8 @@ impl TreeArrays {
         }
     }
 
-    /// The number of splits on the longest path from the root; the children are in range and form a tree.
+    /// The number of splits on the longest path from the root; the children are in range and form a
+    /// tree.
     pub fn depth(&self) -> usize {
         let children = |node: usize| match self {
             Self::Plain { nodes, .. } => {
@@ -336,7 +341,8 @@ pub(crate) fn plain_nodes(npy: &[u8]) -> Result<Vec<PlainNode>, Problem> {
     Ok(Array::parse(npy)?.records(PLAIN_FIELDS, PlainNode::SIZE)?.map(PlainNode::read).collect())
 }
 
-/// The values of so many nodes, and the number of outputs: shape (nodes, 1, classes), or (nodes, outputs, 1).
+/// The values of `nodes` nodes, and the number of outputs: shape (nodes, 1, classes), or (nodes,
+/// outputs, 1).
 pub(crate) fn plain_values(npy: &[u8], nodes: usize) -> Result<(Vec<f64>, u32), Problem> {
     let array = Array::parse(npy)?;
     match *array.shape() {

@@ -1,4 +1,5 @@
-//! A schema that is being edited: what changes is new, all else stays a place in the text that was read.
+//! A schema that is being edited: changed values are new, everything else refers to the text that
+//! was read.
 
 use std::collections::HashSet;
 
@@ -10,23 +11,23 @@ use super::json::Element;
 /// A value of the edited schema.
 #[derive(Clone, Debug)]
 pub(crate) enum Patch<'a> {
-    /// As it stands in the file.
+    /// Unchanged, as in the file.
     Same(Element<'a>),
-    /// A new one, which is not edited again.
+    /// A new value, which is not edited again.
     New(Value),
-    /// A list of which something may have changed.
+    /// A list in which something may have changed.
     List(Vec<Patch<'a>>),
-    /// An object of which something may have changed.
+    /// An object in which something may have changed.
     Object(Vec<(&'a str, Patch<'a>)>),
 }
 
 impl<'a> Patch<'a> {
-    /// The value of a key, to be changed; `None` where there is none.
+    /// The value of a key, for changing; `None` if there is none.
     pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
         self.entries_mut()?.iter_mut().find(|(own, _)| *own == key).map(|(_, value)| value)
     }
 
-    /// An item of a list, to be changed; `None` where there is none.
+    /// An item of a list, for changing; `None` if there is none.
     pub(crate) fn item_mut(&mut self, index: usize) -> Option<&mut Self> {
         if let Self::Same(element) = self {
             *self = Self::List(element.elements()?.map(Self::Same).collect());
@@ -37,7 +38,8 @@ impl<'a> Patch<'a> {
         }
     }
 
-    /// Sets the value of a key, in its place if it has one and else as the last; `None` for what is no object.
+    /// Sets the value of a key, at its place if it exists, otherwise at the end; `None` if this is
+    /// not an object.
     pub(crate) fn insert(&mut self, key: &'static str, value: Self) -> Option<()> {
         match self.get_mut(key) {
             Some(old) => *old = value,

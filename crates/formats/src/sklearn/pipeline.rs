@@ -1,8 +1,10 @@
-//! Pipelines in skops archives: the model is the last step, and the steps before it are kept as what they are made of.
+//! Pipelines in skops archives: the model is the last step; the content of the earlier steps is
+//! kept for comparison.
 //!
-//! Nothing here executes a step. Two pipelines are compared only where the earlier steps are the same, so what they do
-//! needs not be known: equal steps make equal rows of equal inputs. "The same" is meant literally: class by class,
-//! parameter by parameter and array by array as they stand in the archive, whatever numbers skops gave to its nodes.
+//! Nothing here executes a step. Two pipelines are compared only if their earlier steps are the
+//! same, so it is not necessary to know what the steps do: equal steps make equal rows from equal
+//! inputs. "The same" is meant literally: class by class, parameter by parameter and array by array
+//! as stored in the archive, whatever numbers skops gave to its nodes.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +19,8 @@ use crate::error::{FormatError, Problem};
 
 const PIPELINE: (&str, &str) = ("sklearn.pipeline", "Pipeline");
 
-/// The node of the model in the schema: the whole, or the last step of a pipeline, and then that step's number.
+/// The node of the model in the schema: the whole schema, or the last step of a pipeline with that
+/// step's index.
 pub(crate) fn model_node<'a>(root: &Node<'a>) -> Result<(Node<'a>, Option<usize>), FormatError> {
     if root.class()? != PIPELINE {
         return Ok((root.clone(), None));
@@ -36,7 +39,7 @@ pub(crate) fn model_node<'a>(root: &Node<'a>) -> Result<(Node<'a>, Option<usize>
     Ok((last, Some(steps.len())))
 }
 
-/// The steps before the last one; `None` where there are none.
+/// The steps before the last one; `None` if there are none.
 pub(crate) fn steps_before(
     root: &Node<'_>,
     archive: &Archive<'_>,
@@ -70,13 +73,14 @@ fn steps_of<'a>(root: &Node<'a>) -> Result<Vec<(String, Node<'a>)>, FormatError>
     steps.iter().map(pair).collect()
 }
 
-/// Writes values so that two get the same bytes only if they are equal but for the numbers of their nodes. Each part begins with
-/// a letter and its length. An array stands where it is met first, and later by its number, whatever its member is called.
+/// Writes values so that two values get the same bytes only if they are equal except for the
+/// numbers of their nodes. Each part begins with a letter and its length. An array is written in
+/// full at its first occurrence and by its number later, whatever its member is called.
 struct Content<'a> {
     archive: &'a Archive<'a>,
     bytes: Vec<u8>,
     arrays: HashMap<Vec<u8>, usize>,
-    /// The numbers of the members that were read, so that each is inflated once.
+    /// The numbers of the members that were read, so that each is decompressed only once.
     members: HashMap<String, usize>,
 }
 
@@ -91,7 +95,8 @@ impl Content<'_> {
         self.bytes.extend((length as u64).to_le_bytes());
     }
 
-    /// `within` is the step, whose place errors name. Recursion ends with the depth that the parser of the schema allows.
+    /// Writes a node. `within` is the step whose place errors name. The recursion is limited by the
+    /// depth that the schema's parser allows.
     fn node(&mut self, within: &Node<'_>, element: Element<'_>) -> Result<(), FormatError> {
         if let Some(items) = element.elements() {
             let items: Vec<Element<'_>> = items.collect();

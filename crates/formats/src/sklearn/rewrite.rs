@@ -1,5 +1,5 @@
-//! Edited parts back into the skops archive they came from: only the nodes on the way to what changes are
-//! touched, each gets an id of its own, and members that nothing refers to any more are left out.
+//! Writes edited parts back into their skops archive: only the nodes on the path to a change are
+//! touched, each gets an id of its own, and members that are no longer referenced are left out.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,8 +14,8 @@ use super::patch::{Patch, member_of};
 use super::schema::{ID, SCHEMA, id_of};
 use crate::error::EditError;
 
-/// The archive with other parts. `schema` is that of the archive and has been read as a model, which is this step of a
-/// pipeline or the whole.
+/// The archive with other parts. `schema` is that of the archive and has been read as a model; the
+/// model is this step of a pipeline, or the whole.
 pub(crate) fn with_parts(
     archive: &Archive<'_>,
     schema: Element<'_>,
@@ -25,7 +25,7 @@ pub(crate) fn with_parts(
     rewritten(archive, schema, step, |editor, model| editor.model(model, parts))
 }
 
-/// The archive of a model of LightGBM's with another text of its booster, all of whose rounds count.
+/// The archive of a LightGBM model with another text of its booster, all of whose rounds are used.
 pub(crate) fn with_booster(
     archive: &Archive<'_>,
     schema: Element<'_>,
@@ -76,16 +76,16 @@ fn read_back(reason: &str) -> EditError {
 }
 
 struct Editor<'a> {
-    /// Ids that nodes of the schema have.
+    /// Ids that nodes of the schema already have.
     used: HashSet<u64>,
     next: u64,
     members: HashMap<String, Vec<u8>>,
     archive: &'a Archive<'a>,
 }
 
-/// What is `None` here has been read before, so it is there.
+/// Everything looked up here has been read before, so `None` does not occur.
 impl Editor<'_> {
-    /// The node of the model, which is about to change, and with it the pipeline that holds it.
+    /// The node of the model, prepared for a change together with the pipeline that contains it.
     fn held<'p, 'v>(&mut self, schema: &'p mut Patch<'v>, step: Option<usize>) -> Option<&'p mut Patch<'v>> {
         let Some(step) = step else { return Some(schema) };
         let steps = self.attributes(schema)?.get_mut("steps")?;
@@ -152,7 +152,7 @@ impl Editor<'_> {
         fields.insert("n_estimators", self.scalar(count.to_string()))
     }
 
-    /// Rounds of trees, each a list.
+    /// The rounds of trees, each a list.
     fn rounds<'v>(&mut self, old: &[Element<'v>], parts: &Parts) -> Option<Vec<Patch<'v>>> {
         let mut all = Vec::new();
         for round in old {
@@ -181,7 +181,7 @@ impl Editor<'_> {
         trees.collect()
     }
 
-    /// Puts arrays into the node of an estimator.
+    /// Writes arrays into the node of an estimator.
     fn tree(&mut self, estimator: &mut Patch<'_>, part: &TreePart) -> Option<()> {
         let fields = self.attributes(estimator)?;
         let arrays = part.arrays.to_npy().into_iter().map(|npy| self.array(npy)).collect::<Vec<_>>();
@@ -204,7 +204,7 @@ impl Editor<'_> {
         Some(())
     }
 
-    /// The attributes of an object that is about to change.
+    /// The attributes of an object, prepared for a change.
     fn attributes<'p, 'v>(&mut self, node: &'p mut Patch<'v>) -> Option<&'p mut Patch<'v>> {
         self.renew(node)?;
         let dictionary = node.get_mut("content")?;

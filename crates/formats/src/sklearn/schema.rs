@@ -1,10 +1,11 @@
-//! `schema.json` of a skops archive: a tree of nodes, each with the class it stands for, the loader that
-//! skops would use, and its content. Nothing is executed: a node is read only where its class is known.
+//! `schema.json` of a skops archive: a tree of nodes, each with the class it stands for, the loader
+//! that skops would use, and its content. Nothing is executed: a node is read only if its class is
+//! known.
 //!
-//! skops loads a node once for each `__id__`: a later node of the same id is ignored, whatever it says.
-//! A node that is read must therefore be equal to all others of its id but for the ids inside, whose nodes
-//! must be so in turn; and an edited node needs an id of its own. (Nodes that nobody reads may differ: a
-//! shared random state is taken apart anew each time.)
+//! skops loads a node once for each `__id__`: a later node with the same id is ignored, whatever it
+//! contains. A node that is read must therefore be equal to all others with its id, except for the
+//! ids inside, whose nodes must be equal in turn; and an edited node needs an id of its own. (Nodes
+//! that are not read may differ: a shared random state is saved anew each time.)
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -22,7 +23,8 @@ pub(crate) const SCHEMA: &str = "schema.json";
 /// The key under which a node has its id.
 pub(crate) const ID: &str = "__id__";
 
-/// A schema may hold so many values whatever the size of its archive, and one more for so many bytes of it.
+/// A schema may hold FREE_VALUES values for any size of its archive, and one more for every
+/// BYTES_PER_VALUE bytes of it.
 const FREE_VALUES: usize = 20_000;
 const BYTES_PER_VALUE: usize = 2;
 
@@ -30,15 +32,16 @@ const BYTES_PER_VALUE: usize = 2;
 #[derive(Debug)]
 pub(crate) struct Schema {
     json: Json,
-    /// Ids that stand on nodes that differ, or hold such ids.
+    /// Ids of nodes that differ, or that contain such ids.
     ambiguous: HashSet<u64>,
 }
 
 impl Schema {
-    /// Reads JSON without repeated keys, of an archive of so many bytes.
+    /// Reads JSON without repeated keys, from an archive of this many bytes.
     ///
-    /// A value may take far more memory than its text, and a deflated text may be much longer than the
-    /// archive, so values are counted first: no more than there are commas and opening brackets, and one.
+    /// A value may take far more memory than its text, and a deflated text may be much longer than
+    /// the archive, so values are counted before parsing: there is at most one more than there are
+    /// commas and opening brackets.
     pub(crate) fn parse(bytes: Cow<'_, [u8]>, archive: usize) -> Result<Self, FormatError> {
         let fail = |problem| FormatError::new(Place::Entry(SCHEMA.to_owned()), problem);
         let values = most_values(&bytes);
@@ -62,7 +65,8 @@ impl Schema {
     }
 }
 
-/// Commas and opening brackets, counted in bytes as far as these reach, which takes few instructions.
+/// The number of commas and opening brackets, counted in bytes as far as these suffice, which takes
+/// few instructions.
 fn most_values(bytes: &[u8]) -> usize {
     let in_part =
         |part: &[u8]| part.iter().map(|byte| u8::from(matches!(byte, b',' | b'[' | b'{'))).sum::<u8>();
@@ -94,7 +98,7 @@ fn ambiguous_ids(root: Element<'_>) -> HashSet<u64> {
     ambiguous
 }
 
-/// For each id the first node that has it, and those that are not equal to it.
+/// For each id the first node with it, and the nodes with it that are not equal to the first.
 fn variants(root: Element<'_>) -> HashMap<u64, (Element<'_>, Vec<Element<'_>>)> {
     let mut variants: HashMap<u64, (Element<'_>, Vec<Element<'_>>)> = HashMap::new();
     let mut next = Some(root);
@@ -105,7 +109,7 @@ fn variants(root: Element<'_>) -> HashMap<u64, (Element<'_>, Vec<Element<'_>>)> 
             Entry::Occupied(mut seen) => {
                 let (first, others) = seen.get_mut();
                 if first.equals_but_for(element, None) {
-                    // Its inside has been looked through.
+                    // Its inside has been examined already.
                     next = element.next();
                 } else {
                     others.push(element);
@@ -147,17 +151,17 @@ impl<'a> Node<'a> {
         FormatError::new(Place::Field(path.to_owned()), problem)
     }
 
-    /// What is wrong with the content of this node.
+    /// An error about the content of this node.
     pub(crate) fn value_error(&self, found: impl fmt::Display, expected: &'static str) -> FormatError {
         self.error(Problem::Value { found: found.to_string(), expected })
     }
 
-    /// The node as it stands in the schema.
+    /// The element of the schema for this node.
     pub(crate) fn element(&self) -> Element<'a> {
         self.map
     }
 
-    /// Is a node inside this one that nobody reads one that skops takes as it stands?
+    /// Checks that a node inside this one, which is not read, is one that skops takes as it is.
     pub(crate) fn check_loader(&self, inside: Element<'a>) -> Result<(), FormatError> {
         Self::at(inside, self.path.clone(), self.ambiguous)?.loader().map(|_| ())
     }
@@ -251,7 +255,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Is this an array of Python objects, whose items stand in the schema?
+    /// Is this an array of Python objects, whose items are in the schema?
     pub(crate) fn is_object_array(&self) -> Result<bool, FormatError> {
         Ok(self.is("NdArrayNode", ("numpy", "ndarray"))? && self.text_field("type")? == "json")
     }
@@ -264,7 +268,7 @@ impl<'a> Node<'a> {
         sizes.iter().map(Self::count).collect()
     }
 
-    /// The archive member of an array (or of a scalar of NumPy's).
+    /// The archive member of an array or of a NumPy scalar.
     pub(crate) fn member(&self) -> Result<&'a str, FormatError> {
         let array = self.loader()? == "NdArrayNode" && self.class()?.0 == "numpy";
         if array && self.text_field("type")? == "numpy" {
@@ -274,7 +278,7 @@ impl<'a> Node<'a> {
         Err(self.value_error(format!("{module}.{name}"), "an array"))
     }
 
-    /// Is this a scalar of NumPy's, stored as an array?
+    /// Is this a NumPy scalar, stored as an array?
     pub(crate) fn is_numpy(&self) -> Result<bool, FormatError> {
         Ok(self.loader()? == "NdArrayNode")
     }
@@ -301,14 +305,14 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// A whole number that is a count.
+    /// A whole number of at least zero.
     pub(crate) fn count(&self) -> Result<usize, FormatError> {
         let value = self.scalar()?;
         let count = value.as_u64().and_then(|count| usize::try_from(count).ok());
         count.ok_or_else(|| self.value_error(brief(&value), "a count"))
     }
 
-    /// Text, `None` for any other scalar or object.
+    /// A text; `None` for any other scalar or object.
     pub(crate) fn text(&self) -> Result<Option<String>, FormatError> {
         if self.loader()? != "JsonNode" {
             return Ok(None);

@@ -1,7 +1,7 @@
-//! From a skops archive to the parts of a classifier or regressor.
+//! Turns a skops archive into the parts of a classifier or regressor.
 //!
-//! Only what prediction needs is read, and every class on the way is checked by its full name. The rest
-//! of the schema (parameters, training statistics, random states) is not looked at.
+//! Only what prediction needs is read, and every class on the path is checked by its full name. The
+//! rest of the schema (parameters, training statistics, random states) is not examined.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use super::parts::{self, CategoryList, CategoryValues, Estimator, Parts, TreeArr
 use super::schema::{Fields, Node};
 use crate::error::{FormatError, Place, Problem};
 
-/// The archive beside its schema.
+/// The archive together with its schema.
 #[derive(Clone, Copy)]
 pub(crate) struct Reader<'a> {
     pub(crate) archive: &'a Archive<'a>,
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
                 self.plain_tree(estimator, index, &parts.classes, false)?
             });
         }
-        // The forest asks its first tree.
+        // The forest itself asks its first tree.
         if let Some(first) = estimators.first() {
             parts.missing = accepts_missing(first)?;
         }
@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The number that gradient boosting of a regressor starts from, `None` for zero.
+    /// The number from which a regressor's gradient boosting starts; `None` for zero.
     fn regression_start(&self, fields: &Fields<'a>) -> Result<Option<Vec<f64>>, FormatError> {
         let init = fields.required("init_")?;
         let (module, class) = init.class()?;
@@ -231,8 +231,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The scores of gradient boosting's initial estimator, `None` for zeros; and how far the library's own
-    /// may be from them.
+    /// The scores of gradient boosting's initial estimator, `None` for zeros; and how far the
+    /// library's own may be from them.
     fn start(
         &self,
         fields: &Fields<'a>,
@@ -310,7 +310,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The order in which the trees see the input columns, and the categories of the first of them.
+    /// The order in which the trees see the input columns, and the categories of the first ones.
     fn columns(
         &self,
         fields: &Fields<'a>,
@@ -418,7 +418,7 @@ impl<'a> Reader<'a> {
         numbers.map(CategoryValues::Numbers).ok_or_else(|| list.value_error("mixed categories", expected))
     }
 
-    /// A decision tree that is an estimator of its own, with the classes of the whole.
+    /// A decision tree that is an estimator of its own, with the classes of the whole model.
     fn plain_tree(
         &self,
         estimator: &Node<'a>,
@@ -427,7 +427,7 @@ impl<'a> Reader<'a> {
         same_labels: bool,
     ) -> Result<TreePart, FormatError> {
         let fields = estimator.attributes()?;
-        // Forests number their classes anew for their trees; AdaBoost compares the labels themselves.
+        // Forests renumber their classes for their trees; AdaBoost compares the labels themselves.
         let own = self.class_labels(&fields)?;
         if own.len() != classes.len() || same_labels && own != *classes {
             let found = format!("a tree of classes {own:?} in a model of {classes:?}");
@@ -452,7 +452,7 @@ impl<'a> Reader<'a> {
         Ok(TreeArrays::Plain { nodes, values, outputs })
     }
 
-    /// The labels in `classes_`; several lists of them mean several outputs.
+    /// The labels in `classes_`; several lists of labels mean several outputs.
     pub(super) fn class_labels(&self, fields: &Fields<'a>) -> Result<ClassLabels, FormatError> {
         let classes = fields.required("classes_")?;
         if classes.class()? == ("builtins", "list") {
@@ -487,7 +487,7 @@ impl<'a> Reader<'a> {
         texts.collect()
     }
 
-    /// A number of Python's or NumPy's.
+    /// A Python or NumPy number.
     pub(super) fn number(&self, node: &Node<'a>) -> Result<f64, FormatError> {
         let value = if node.is_numpy()? {
             let numbers = self.array(node, |npy| Array::parse(npy)?.numbers())?;
@@ -526,7 +526,7 @@ pub(super) fn expect_class(
     Err(node.value_error(format!("{module}.{class}"), expected))
 }
 
-/// Does a tree accept NaN? Single extra trees do where they split at random.
+/// Does a tree accept NaN? Single extra trees do unless they split at random.
 fn accepts_missing(tree: &Node<'_>) -> Result<bool, FormatError> {
     if !matches!(tree.class()?.1, "ExtraTreeClassifier" | "ExtraTreeRegressor") {
         return Ok(true);
@@ -534,7 +534,7 @@ fn accepts_missing(tree: &Node<'_>) -> Result<bool, FormatError> {
     Ok(tree.attributes()?.required("splitter")?.text()?.as_deref() == Some("random"))
 }
 
-/// What `predict` of a histogram-based regressor makes of the score, by its loss.
+/// How `predict` of a histogram-based regressor transforms the score, by its loss.
 fn histogram_value(loss: &Node<'_>) -> Result<Answer, FormatError> {
     match loss.class()? {
         (LOSS_MODULE, "HalfSquaredError" | "AbsoluteError" | "PinballLoss") => Ok(Answer::Score),
@@ -545,7 +545,7 @@ fn histogram_value(loss: &Node<'_>) -> Result<Answer, FormatError> {
     }
 }
 
-/// A regressor's number of outputs is that of its trees.
+/// Checks that a regressor's declared number of outputs equals that of its trees.
 fn check_output_count(fields: &Fields<'_>, of_trees: usize) -> Result<(), FormatError> {
     let Some(outputs) = fields.optional("n_outputs_")? else { return Ok(()) };
     let count = outputs.count()?;
@@ -561,7 +561,8 @@ fn version(fields: &Fields<'_>) -> Result<String, FormatError> {
     node.text()?.ok_or_else(|| node.value_error("this", "the version of scikit-learn"))
 }
 
-/// Before 1.3 trees held sample counts, not fractions, and had no direction for missing values.
+/// Before 1.3 trees held sample counts instead of fractions, and had no direction for missing
+/// values.
 fn check_version(fields: &Fields<'_>) -> Result<(), FormatError> {
     let version = version(fields)?;
     let mut numbers = version.split('.').map(|number| number.parse::<u32>().ok());

@@ -1,5 +1,5 @@
-//! The walk over a whole file: what the model needs is taken, what an edit will change is remembered by its
-//! place, everything else is checked and passed over.
+//! Walks over a whole file: takes what the model needs, remembers the places that an edit will
+//! change, and checks and skips everything else.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use super::ubj::Ubj;
 use super::write::Encoding;
 use crate::error::{FormatError, Place, Problem};
 
-/// Where the parts of the file stand that an edit changes.
+/// The positions of the parts of the file that an edit changes.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub(super) attributes: Span,
@@ -42,7 +42,7 @@ struct Found<T> {
 pub(super) struct CategoryNames {
     offsets: Option<Vec<i64>>,
     values: Vec<i64>,
-    /// XGBoost's number for the type of `values`, where these are numbers.
+    /// XGBoost's number for the type of `values`, if these are numbers.
     kind: Option<i64>,
 }
 
@@ -51,7 +51,7 @@ impl CategoryNames {
         self.offsets.as_ref().map_or(self.values.len(), |offsets| offsets.len().saturating_sub(1))
     }
 
-    /// The label of code 0, 1, ...; `None` where the dictionary does not fit together.
+    /// The labels of the codes 0, 1, ...; `None` if the dictionary is inconsistent.
     pub(super) fn labels(&self) -> Option<Vec<Label>> {
         let Some(offsets) = &self.offsets else {
             let fits = |value| match self.kind {
@@ -68,13 +68,13 @@ impl CategoryNames {
             // XGBoost would cut off the bits that do not fit.
             return self.values.iter().map(|&value| fits(value).then_some(Label::Integer(value))).collect();
         };
-        // Offsets that go back would repeat the text without end.
+        // Offsets that decrease could repeat the text without limit.
         if !offsets.is_sorted() {
             return None;
         }
         let label = |code| {
             let bytes: Vec<u8> = self.name(code)?.iter().map(|&value| value as u8).collect();
-            // Some versions cut names that are not ASCII in the middle of a character.
+            // Some versions cut names that are not ASCII inside a character.
             Some(match String::from_utf8_lossy(&bytes) {
                 Cow::Borrowed(text) => Label::text(text),
                 Cow::Owned(damaged) => Label::Unreadable(damaged),
@@ -83,8 +83,9 @@ impl CategoryNames {
         (0..self.count()).map(label).collect()
     }
 
-    /// Does XGBoost, which looks these labels up by bisection through `order`, find each of them at its own code? Labels
-    /// that are cut in a character may be equal, since nothing is ever looked up by them here.
+    /// XGBoost looks these labels up by bisection through `order`: does it find each of them at its
+    /// own code? Labels that are cut inside a character may be equal, because they are never looked
+    /// up here.
     pub(super) fn fits_order(&self, labels: &[Label], order: &[i64]) -> bool {
         let mut codes: Vec<usize> = order.iter().filter_map(|&code| usize::try_from(code).ok()).collect();
         let rises = codes.windows(2).all(|pair| match (self.name(pair[0]), self.name(pair[1])) {
@@ -101,7 +102,7 @@ impl CategoryNames {
         rises && order.len() == labels.len() && codes.into_iter().eq(0..labels.len())
     }
 
-    /// The numbers that the name of a code is stored as: the bytes of text as signed ones, or one number.
+    /// The stored numbers of a code's name: the signed bytes of a text, or one number.
     fn name(&self, code: usize) -> Option<&[i64]> {
         let Some(offsets) = &self.offsets else { return self.values.get(code..=code) };
         let end = |at: usize| usize::try_from(*offsets.get(at)?).ok();
@@ -109,7 +110,7 @@ impl CategoryNames {
     }
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug)]
 pub(super) struct Contents {
     pub(super) layout: Layout,
@@ -118,7 +119,7 @@ pub(super) struct Contents {
     pub(super) feature_names: Vec<String>,
     pub(super) feature_types: Vec<String>,
     pub(super) category_names: Vec<CategoryNames>,
-    /// Where the codes of each column begin in `category_order`, and where the last ones end.
+    /// For each column the position in `category_order` where its codes begin, and at last the end.
     pub(super) category_segments: Vec<i64>,
     /// The codes of each column in the order of their names (`sorted_idx`).
     pub(super) category_order: Vec<i64>,
@@ -134,11 +135,11 @@ pub(super) struct Contents {
     pub(super) tree_info: Vec<i64>,
     pub(super) iteration_indptr: Option<Vec<i64>>,
     pub(super) weights: Option<Vec<f32>>,
-    /// The trees, each with the numbers in a leaf if there are several.
+    /// The trees, each with the number of values in a leaf if there are several.
     pub(super) trees: Vec<(TreeBuilder, Option<usize>)>,
-    /// The trees keep their leaf vectors in `leaf_weights` (3.2 on) rather than in `base_weights`.
+    /// Are the trees' leaf vectors in `leaf_weights` (from 3.2) rather than in `base_weights`?
     pub(super) leaf_weights: bool,
-    /// Features that some split looks up in categories.
+    /// Features that some split tests for categories.
     pub(super) categorical: BTreeSet<u32>,
 }
 
@@ -151,7 +152,7 @@ impl Contents {
     }
 }
 
-/// The contents while they are found, in whatever order the file has them.
+/// Collects the contents in whatever order the file has them.
 #[derive(Debug, Default)]
 struct Collector {
     version: Option<Vec<i64>>,
@@ -229,7 +230,8 @@ impl Collector {
                     }
                     _ => source.skip(),
                 }),
-                // Training only, but XGBoost does not load a file in which it is no number.
+                // Used only in training, but XGBoost does not load a file in which it is not a
+                // number.
                 "reg_loss_param" => source.object(&mut |source, key, _| match key {
                     "scale_pos_weight" => positive_weight(&text(source)?.value),
                     _ => source.skip(),
@@ -256,7 +258,7 @@ impl Collector {
         Ok(())
     }
 
-    /// `outer` is the booster of the learner; dart up to 3.2 has another one inside.
+    /// `outer` is the learner's booster; dart up to 3.2 contains another one.
     fn booster<'a, S: Source<'a> + EndPosition>(
         &mut self,
         source: &mut S,
@@ -267,7 +269,7 @@ impl Collector {
                 self.booster = Some(text(source)?.value);
                 Ok(())
             }
-            // The booster inside dart has to be one of trees.
+            // The booster inside dart has to be a tree booster.
             "name" => {
                 let name = text(source)?.value;
                 self.inner_booster = Some(name);
@@ -357,7 +359,8 @@ impl Collector {
     }
 
     fn contents(self) -> Result<Contents, FormatError> {
-        // Which booster and objective come first: other fields are missing where these are not supported.
+        // The booster and the objective are checked first: if these are not supported, other fields
+        // may be absent.
         let booster = required(self.booster, "learner.gradient_booster.name")?;
         super::model::check_booster(&booster)?;
         if self.has_inner_booster {
@@ -369,7 +372,8 @@ impl Collector {
             }
         }
         if booster == "dart" && self.weight_drop.as_ref().is_none_or(|found| found.value.is_empty()) {
-            // XGBoost reads the weights of a booster of this name without looking whether there are any.
+            // XGBoost reads the weights of a booster with this name without checking whether there
+            // are any.
             let path = "learner.gradient_booster.weight_drop".to_owned();
             return Err(FormatError::new(Place::Field(path), Problem::Missing));
         }

@@ -1,8 +1,9 @@
-//! An edit of a file: the bytes of every changed value are written anew, all others are copied.
+//! Edits a file: the bytes of every changed value are newly written, all others are copied.
 //!
-//! Rules of the format that are kept here: trees are numbered by position; `num_trees`, `tree_info`,
-//! `iteration_indptr` and `weight_drop` stay in step; without `iteration_indptr` there are whole rounds; a best round is forgotten with the trees behind it;
-//! there is always a tree, because a logistic model without one loses the logit of its intercept.
+//! The edit keeps these rules of the format: trees are numbered by position; `num_trees`,
+//! `tree_info`, `iteration_indptr` and `weight_drop` agree; without `iteration_indptr` there are
+//! only whole rounds; a best round is removed together with the trees after it; there is always a
+//! tree, because a logistic model without one loses the logit of its intercept.
 
 use secateur_model::{Ensemble, NumberType, Tree};
 
@@ -19,7 +20,7 @@ use crate::error::EditError;
 
 /// One tree of the edited file.
 struct NewTree {
-    /// The tree of the file whose object is the pattern.
+    /// The tree of the file whose object is used as the pattern.
     pattern: usize,
     change: Change,
     group: u32,
@@ -28,11 +29,11 @@ struct NewTree {
 }
 
 enum Change {
-    /// Only the number of the tree.
+    /// Only the number of the tree changes.
     None,
     /// Other values in the leaves, in the order of the leaf ids.
     Leaves(Vec<f32>),
-    /// Everything that makes up a tree.
+    /// The whole content of the tree.
     Tree(Box<FreshTree>),
 }
 
@@ -47,7 +48,7 @@ pub(super) fn edited_bytes(file: &File, edit: &Edit) -> Result<Vec<u8>, EditErro
         let values = if file.header.vector_leaves { file.ensemble.group_count() } else { 1 };
         trees.push(constant_tree(file, 0, vec![0.0; values]));
     }
-    // Where rounds are derived, 1.7 predicts with whole ones only and later versions refuse others.
+    // If rounds are derived, 1.7 predicts only with whole ones and later versions refuse others.
     if file.header.derived_round.is_some() && !file.header.vector_leaves {
         let last = trees.iter().map(|tree| tree.round).max().unwrap_or(0);
         while !trees.len().is_multiple_of(file.ensemble.group_count()) {
@@ -83,13 +84,13 @@ fn fresh_tree(file: &File, tree: &Tree, leaves: &[f64]) -> Result<FreshTree, &'s
     FreshTree::lay_out(tree, &leaves, file.header.vector_leaves, file.header.leaf_weights)
 }
 
-/// A tree with one leaf, at the head of the file.
+/// A tree with one leaf, at the beginning of the file.
 fn constant_tree(file: &File, group: u32, values: Vec<f32>) -> NewTree {
     let fresh = FreshTree::constant(&values, file.header.vector_leaves, file.header.leaf_weights);
     NewTree { pattern: 0, change: Change::Tree(Box::new(fresh)), group, round: 0, weight: 1.0 }
 }
 
-/// The new text of `base_score` if it changes, and the trees that hold what it cannot.
+/// The new text of `base_score` if it changes, and the trees that hold what it cannot hold.
 fn new_intercepts(file: &File, edit: &Edit) -> Result<(Option<String>, Vec<NewTree>), EditError> {
     let Some(intercepts) = &edit.intercepts else { return Ok((None, Vec::new())) };
     let mut values = Vec::with_capacity(intercepts.len());
@@ -109,7 +110,8 @@ fn new_intercepts(file: &File, edit: &Edit) -> Result<(Option<String>, Vec<NewTr
         if vector { format!("[{}]", numbers.join(",")) } else { numbers[0].clone() }
     };
     let linked = match file.header.objective {
-        // Probability one half is margin -0 on every platform, and so is the logarithm of one margin 0.
+        // Probability one half is exactly margin -0 on every platform, and the logarithm of one is
+        // exactly margin 0.
         objective if objective.has_logit() => Some(0.5),
         Objective::LogLink => Some(1.0),
         _ => None,
@@ -118,8 +120,8 @@ fn new_intercepts(file: &File, edit: &Edit) -> Result<(Option<String>, Vec<NewTr
     if linked.is_none() && (vector || equal) {
         return Ok((Some(text(&values)), Vec::new()));
     }
-    // A margin cannot be hit through the logit or the logarithm, nor can one number stand for several: start
-    // from zero and add the intercepts as trees.
+    // A margin cannot be met exactly through the logit or the logarithm, nor can one number stand
+    // for several: sums start from zero, and trees add the intercepts.
     let base_score = text(&vec![linked.unwrap_or(0.0); if vector { values.len() } else { 1 }]);
     let constants = if values.iter().all(|&value| value == 0.0) {
         Vec::new()
@@ -136,7 +138,7 @@ fn same_bits(values: &[f32], ensemble: &Ensemble) -> bool {
     values.iter().zip(ensemble.intercepts()).all(|(new, old)| new.to_bits() == (*old as f32).to_bits())
 }
 
-/// Attributes that speak of a best round.
+/// Attributes about a best round.
 const BEST: [&str; 3] = ["best_iteration", "best_score", "best_ntree_limit"];
 
 struct Writer<'a> {
@@ -150,7 +152,7 @@ impl Writer<'_> {
         let Layout { attributes, tree_info, num_trees, .. } = self.file.layout;
         let bytes = &self.file.bytes;
         let encoding = self.file.encoding;
-        // Each part that changes, and what is written in its place.
+        // Each part that changes, with the function that writes its replacement.
         type Write<'w, 'a> = Box<dyn FnOnce(&mut Writer<'a>) + 'w>;
         let mut parts: Vec<(Span, Write<'_, '_>)> = Vec::new();
         if let Some(text) = base_score {
@@ -226,7 +228,7 @@ impl Writer<'_> {
             self.out.extend_from_slice(object.of(bytes));
             return;
         }
-        // The same bytes were read before.
+        // The same bytes were read before, so this succeeds.
         let read = match encoding {
             Encoding::Json => self.fields.read(&mut at(Json::new(bytes), object), tree.pattern),
             Encoding::Ubj => self.fields.read(&mut at(Ubj::new(bytes), object), tree.pattern),

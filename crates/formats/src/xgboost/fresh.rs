@@ -1,5 +1,5 @@
-//! A tree written from scratch: the arrays of a tree object for a tree of the model, with no statistics
-//! of training.
+//! Writes a tree from scratch: the arrays of a tree object for a tree of the model, without
+//! training statistics.
 
 use secateur_model::{Node, NodeId, Test, Tree};
 
@@ -10,7 +10,7 @@ use crate::edit::leaves_below;
 /// Writes the new value of a field, if the pattern has that field.
 pub(super) type Put<'p> = dyn FnMut(Field, &dyn Fn(Elements, &mut Vec<u8>)) + 'p;
 
-/// The arrays of a tree. Every right child stands behind its left one.
+/// The arrays of a tree. Every right child comes directly after its left sibling.
 #[derive(Debug)]
 pub(super) struct FreshTree {
     left: Vec<i64>,
@@ -26,22 +26,22 @@ pub(super) struct FreshTree {
     category_sizes: Vec<i64>,
     base_weights: Vec<f32>,
     leaf_weights: Vec<f32>,
-    /// In the place of the sums of Hessians: how many leaves are below each node.
+    /// The number of leaves below each node; written as the sums of Hessians.
     below: Vec<f32>,
 }
 
-/// How the library writes that a node has no parent: in trees with vector leaves, and in others.
+/// The library's mark for a node without a parent: in trees with vector leaves, and in others.
 const NO_PARENT: [i64; 2] = [2_147_483_647, -1];
 
 impl FreshTree {
-    /// A tree with one leaf of these values.
+    /// A tree with a single leaf with these values.
     pub(super) fn constant(values: &[f32], vector_leaves: bool, leaf_weights: bool) -> Self {
         let mut fresh = Self::empty(1, values.len(), vector_leaves);
         fresh.set_leaf(0, values, vector_leaves, leaf_weights);
         fresh
     }
 
-    /// The tree with these leaf values, or what in it the format cannot hold.
+    /// The tree with these leaf values, or the property of it that the format cannot hold.
     pub(super) fn lay_out(
         tree: &Tree,
         leaves: &[f32],
@@ -52,7 +52,7 @@ impl FreshTree {
         let nodes = tree.nodes().filter(|(_, node)| *node != Node::Unused).count();
         let mut fresh = Self::empty(nodes, width, vector_leaves);
         let below = leaves_below(tree);
-        // Breadth first: the node of the tree at each place of the new one.
+        // Breadth first: for each position in the new tree, the node of the old one.
         let mut order = vec![NodeId(0)];
         let mut place = 0;
         while let Some(&node) = order.get(place) {
@@ -76,7 +76,7 @@ impl FreshTree {
                             if set.is_empty() {
                                 return Err("an empty set of categories");
                             }
-                            // Members go right in this format.
+                            // In this format members go right.
                             if members_left {
                                 children.reverse();
                                 missing_left = !missing_left;
@@ -138,7 +138,7 @@ impl FreshTree {
         }
     }
 
-    /// Puts every field in its place.
+    /// Writes every field through `put`.
     pub(super) fn write(&self, encoding: Encoding, put: &mut Put<'_>) {
         let integers = [
             (Field::LeftChildren, &self.left),

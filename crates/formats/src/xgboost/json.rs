@@ -1,5 +1,6 @@
-//! XGBoost's JSON, read as the library reads it: `NaN` and `Infinity` are numbers, a float must show a point
-//! or an exponent, an integer must not. Floats are parsed from their text straight to f32.
+//! XGBoost's JSON, read as the library reads it: `NaN` and `Infinity` are numbers; a float must
+//! have a point or an exponent, an integer must not. Floats are parsed from their text directly to
+//! f32.
 
 use std::borrow::Cow;
 
@@ -21,7 +22,7 @@ impl<'a> Json<'a> {
         self.bytes.get(self.at).copied()
     }
 
-    /// The next byte that is no white space.
+    /// The next byte that is not white space.
     fn next(&mut self) -> Option<u8> {
         loop {
             match self.peek() {
@@ -31,7 +32,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The error for what stands here instead.
+    /// The error for what is found here instead.
     fn expected<T>(&self, expected: &'static str) -> Result<T, FormatError> {
         let rest = &self.bytes[self.at.min(self.bytes.len())..];
         if rest.is_empty() {
@@ -50,7 +51,7 @@ impl<'a> Json<'a> {
         Ok(())
     }
 
-    /// After an element: true if another follows, false after the closing bracket.
+    /// After an element: true if another one follows, false after the closing bracket.
     fn another(&mut self, close: u8, expected: &'static str) -> Result<bool, FormatError> {
         match self.next() {
             Some(b',') => self.at += 1,
@@ -63,8 +64,8 @@ impl<'a> Json<'a> {
         Ok(true)
     }
 
-    /// Calls `each` before every element. Unlike [`Source::array`] without dynamic dispatch: arrays of
-    /// numbers are most of a file.
+    /// Calls `each` before every element. Unlike [`Source::array`] it has no dynamic dispatch,
+    /// because arrays of numbers are most of a file.
     #[inline]
     fn elements(
         &mut self,
@@ -98,7 +99,7 @@ impl<'a> Json<'a> {
         found
     }
 
-    /// Passes over a number; true if it is a float.
+    /// Skips a number; true if it is a float.
     fn number(&mut self) -> Result<bool, FormatError> {
         let start = self.at;
         let restart = |json: &mut Self, expected| {
@@ -150,7 +151,7 @@ impl<'a> Json<'a> {
     fn float(&mut self) -> Result<f32, FormatError> {
         let at = self.at;
         let token = self.float_token()?;
-        // "NaN", "Infinity" and "-Infinity" are in Rust's own grammar too.
+        // Rust's own grammar also has "NaN", "Infinity" and "-Infinity".
         match std::str::from_utf8(token).ok().and_then(|text| text.parse().ok()) {
             Some(value) => Ok(value),
             None => {
@@ -189,7 +190,7 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The text after an opening quote, up to and with the closing one.
+    /// The text after an opening quote, up to and including the closing one.
     fn rest_of_string(&mut self) -> Result<Cow<'a, str>, FormatError> {
         let start = self.at;
         let mut decoded: Option<Vec<u8>> = None;
@@ -387,7 +388,7 @@ mod tests {
             [1.0, -0.125, 1.5, 1.0, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::from_bits(1), -0.0];
         assert_eq!(read.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), expected.map(f32::to_bits));
         assert!(floats("[NaN]").unwrap()[0].is_nan());
-        // Through f64 this would round to even, and down.
+        // Parsing through f64 would round this to even, and down.
         assert_eq!(floats("[1.00000005960464477540]").unwrap()[0], 1.0f32.next_up());
     }
 

@@ -1,13 +1,14 @@
 //! XGBoost's JSON and UBJSON, versions 1.7 to 3.4.
 //!
-//! A value goes left iff it is below the threshold, as f32; missing values go where the node says; the
-//! categories that a node lists go right, everything else left. Sums are f32 in the order of the file, from
-//! the intercept on; dart multiplies each leaf by the tree's weight first, and up to 3.2 adds it to zero before that,
-//! which only minus zero notices. Classes are those of `XGBClassifier`. Regressors and rankers have no classes; those whose objective ends in `exp` start from the
-//! logarithm of `base_score`, and their raw scores are the margins.
+//! A value goes left iff it is below the threshold, as f32; missing values go where the node says;
+//! the categories that a node lists go right, all others left. Sums are f32 in the order of the
+//! file, starting from the intercept. Dart first multiplies each leaf by the tree's weight; up to
+//! 3.2 it adds the leaf to zero before that, which only affects minus zero. Classes are those of
+//! `XGBClassifier`. Regressors and rankers have no classes; those whose objective ends in `exp`
+//! start from the logarithm of `base_score`, and their raw scores are the margins.
 //!
-//! The file's bytes are kept, with the places of the parts that an edit changes: what is written unchanged is
-//! the file itself, and an edit copies all that it does not understand.
+//! The file's bytes are kept, with the positions of the parts that an edit changes: an unchanged
+//! file is written as it was read, and an edit copies everything that it does not understand.
 
 mod document;
 mod edit;

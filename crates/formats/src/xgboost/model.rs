@@ -1,4 +1,4 @@
-//! From the contents of a file to the model: objective, intercepts, rounds, features, decision.
+//! Turns the contents of a file into the model: objective, intercepts, rounds, features, decision.
 
 use secateur_model::{
     Accumulation, Categories, CategoryRule, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId,
@@ -9,21 +9,21 @@ use secateur_model::{
 use super::document::{CategoryNames, Contents};
 use crate::error::{FormatError, Place, Problem};
 
-/// What an edit must know of a file beside the model itself.
+/// The facts about a file that an edit needs besides the model itself.
 #[derive(Clone, Debug)]
 pub(super) struct Header {
     pub(super) version: Version,
     pub(super) objective: Objective,
     pub(super) dart: bool,
-    /// The trees have a leaf for all classes at once.
+    /// Do the trees have leaves with a value for each class?
     pub(super) vector_leaves: bool,
-    /// Those leaves are in `leaf_weights` (3.2 on).
+    /// Are these leaves in `leaf_weights` (from 3.2)?
     pub(super) leaf_weights: bool,
     /// The first tree of each round and the number of all trees.
     pub(super) rounds: Vec<usize>,
-    /// How many trees a round has, where the file does not say but lets the library derive it.
+    /// The number of trees of a round, if the file does not state it and the library derives it.
     pub(super) derived_round: Option<usize>,
-    /// How many of the trees the classifier uses.
+    /// The number of trees that the classifier uses.
     pub(super) used_trees: usize,
     pub(super) tree_info: Vec<u32>,
     /// The weight of each tree (dart).
@@ -35,17 +35,17 @@ pub(super) struct Header {
 pub(super) struct Version(pub(super) i64, pub(super) i64, pub(super) i64);
 
 impl Version {
-    /// `base_score` is a list, with a number for each class.
+    /// Is `base_score` a list, with a number for each class?
     pub(super) fn has_vector_base_score(self) -> bool {
         self >= Self(3, 1, 0)
     }
 
-    /// The file's list of rounds counts.
+    /// Does the library use the file's list of rounds?
     fn has_rounds(self) -> bool {
         self >= Self(2, 0, 0)
     }
 
-    /// A probability as intercept is moved away from 0 and 1.
+    /// Is a probability as intercept moved away from 0 and 1?
     fn clamps_probability(self) -> bool {
         self >= Self(3, 2, 0)
     }
@@ -59,9 +59,9 @@ pub(super) enum Objective {
     Hinge,
     Softmax,
     Softprob,
-    /// A regressor or ranker whose answer is the margin, from `base_score` as it is.
+    /// A regressor or ranker whose answer is the margin, starting from `base_score` unchanged.
     Margin,
-    /// Quantiles: as before, but some versions sort those of a row.
+    /// Quantiles: the same, but some versions sort those of a row.
     Quantiles,
     /// The answer is exp(margin), and margins start from the logarithm of `base_score`.
     LogLink,
@@ -95,7 +95,7 @@ impl Objective {
         matches!(self, Self::Softmax | Self::Softprob)
     }
 
-    /// `base_score` is a probability, and margins start from its logit.
+    /// Is `base_score` a probability? Margins then start from its logit.
     pub(super) fn has_logit(self) -> bool {
         matches!(self, Self::Logistic | Self::LogisticRegression)
     }
@@ -104,13 +104,14 @@ impl Objective {
         matches!(self, Self::Margin | Self::Quantiles | Self::LogLink | Self::LogisticRegression)
     }
 
-    /// What XGBClassifier makes of the margins, or what XGBRegressor and XGBRanker do.
+    /// How XGBClassifier decides from the margins, or how XGBRegressor and XGBRanker transform
+    /// them.
     fn decision(self, groups: usize) -> Decision {
         let threshold = |threshold| Decision::Threshold { group: GroupId(0), threshold, strict: true };
         match self {
             // Up to 1.5 * 2^-24 the sigmoid rounds to one half, which is not above one half.
             Self::Logistic => threshold(1.5 / f64::from(1 << 24)),
-            // The classifier holds the raw margin against one half, as if it were a probability.
+            // The classifier compares the raw margin with one half, as if it were a probability.
             Self::LogitRaw => threshold(0.5),
             Self::Hinge => threshold(0.0),
             Self::Softmax => Decision::Argmax,
@@ -188,7 +189,8 @@ pub(super) fn build(mut contents: Contents) -> Result<(Ensemble, Header, super::
             Some(_) => Output::All,
         };
         if header.dart && header.version < Version(3, 3, 0) {
-            // There dart adds each leaf to zero before it is weighted, so that minus zero becomes zero.
+            // In these versions dart adds each leaf to zero before it is weighted, so that minus
+            // zero becomes zero.
             tree.add_zero_to_leaves();
         }
         let weight = header.weights.as_ref().map_or(1.0, |weights| f64::from(weights[index]));
@@ -290,7 +292,7 @@ fn groups(contents: &Contents, objective: Objective) -> Result<usize, FormatErro
         if classes > 1 {
             return Err(wrong(&format!("{PARAMETERS}.num_class"), classes, "0, as in every regressor"));
         }
-        // Each target costs an intercept, as each class does below.
+        // Each target takes an intercept, as each class does below.
         return match usize::try_from(targets) {
             Ok(count) if (1..=1 << 16).contains(&count) => Ok(count),
             Ok(0) => Ok(1),
@@ -312,15 +314,15 @@ fn groups(contents: &Contents, objective: Objective) -> Result<usize, FormatErro
             return Err(wrong(path, text, "the number of classes in learner_model_param"));
         }
     }
-    // Each class costs an intercept: a number in the file must not decide how much memory is taken.
+    // Each class takes an intercept; a number in the file must not decide how much memory is used.
     match usize::try_from(classes) {
         Ok(count) if (2..=1 << 16).contains(&count) => Ok(count),
         _ => Err(wrong(&path, classes, "a number of classes from 2 to 65536")),
     }
 }
 
-/// How many trees each round has, where that is derived: 1.7 knows no list of rounds, later versions do
-/// without one.
+/// The number of trees of each round, if it is derived: 1.7 has no list of rounds, and later
+/// versions can do without one.
 fn derived_round(
     contents: &Contents,
     version: Version,
@@ -361,7 +363,7 @@ fn rounds(contents: &Contents, derived: Option<usize>, trees: usize) -> Result<V
     }
 }
 
-/// XGBClassifier uses the rounds up to the best one, where the file names one.
+/// XGBClassifier uses the rounds up to the best one, if the file names one.
 fn used_trees(best_iteration: Option<&str>, rounds: &[usize]) -> Result<usize, FormatError> {
     let all = rounds[rounds.len() - 1];
     let Some(text) = best_iteration else { return Ok(all) };
@@ -414,14 +416,14 @@ fn intercepts(text: &str, groups: usize, header: &Header) -> Result<Vec<f64>, Fo
                     "a positive number, as this objective takes its logarithm",
                 ));
             }
-            // The platform's logarithm in f32, as for the logit.
+            // The logarithm is the platform's in f32, as in the logit.
             *value = value.ln();
         }
     }
     Ok(found.into_iter().map(f64::from).collect())
 }
 
-/// A sign, digits, a fraction, an exponent: what every version reads as the same number.
+/// A sign, digits, a fraction, an exponent: a number that every version reads in the same way.
 fn is_number(text: &str) -> bool {
     let text = text.strip_prefix('-').unwrap_or(text);
     let (digits, exponent) = match text.split_once(['e', 'E']) {
@@ -433,7 +435,7 @@ fn is_number(text: &str) -> bool {
     !whole.is_empty() && !exponent.is_empty() && [whole, fraction, exponent].into_iter().all(all_digits)
 }
 
-/// The library's logit: every step in f32, the logarithm that of the platform.
+/// The library's logit: every step in f32, with the platform's logarithm.
 fn margin_of_probability(probability: f32, version: Version) -> Option<f32> {
     let probability = if version.clamps_probability() {
         const EDGE: f32 = 1e-6;
@@ -497,7 +499,8 @@ fn category_labels(contents: &Contents) -> Result<Vec<Vec<Label>>, FormatError> 
                 expected,
             ));
         }
-        // XGBoost looks the labels of a table up through this list, and takes what it says for their codes.
+        // XGBoost looks the labels of a table up through this list, and uses its entries as their
+        // codes.
         let order = contents.category_order.get(start..end);
         if !order.is_some_and(|order| names.fits_order(&labels, order)) {
             let expected =

@@ -1,5 +1,5 @@
-//! What the readers of the two encodings have in common: a walk over a document whose values are taken
-//! where they stand, without a tree of all of them in memory.
+//! The common interface of the readers of the two encodings: a walk over a document that reads
+//! values in place, without building a tree of them in memory.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -19,23 +19,23 @@ impl Span {
     }
 }
 
-/// Deeper nesting than any model file has.
+/// The deepest nesting that is accepted; no model file is nested as deeply.
 const MAX_DEPTH: usize = 64;
 
-/// Called with a key and the position where it begins, before the reader takes the value.
+/// Called with a key and the position where it begins, before the value is read.
 pub(super) type Entry<'v, S> = dyn FnMut(&mut S, &str, usize) -> Result<(), FormatError> + 'v;
 
-/// Called before the reader takes each element.
+/// Called before each element is read.
 pub(super) type Element<'v, S> = dyn FnMut(&mut S) -> Result<(), FormatError> + 'v;
 
-/// A reader that stands before a value. Each method takes one value of the kind it names, or fails and
-/// says where.
+/// A reader positioned before a value. Each method reads one value of the kind it names, or fails
+/// and names the place.
 pub(super) trait Source<'a>: Sized {
-    /// Where the next value begins.
+    /// The position where the next value begins.
     fn position(&mut self) -> usize;
-    /// Stands before the value that begins there.
+    /// Moves to the value that begins at this position.
     fn seek(&mut self, position: usize);
-    /// An object, no key twice.
+    /// An object, without duplicate keys.
     fn object(&mut self, visit: &mut Entry<'_, Self>) -> Result<(), FormatError>;
     /// An array of anything.
     fn array(&mut self, visit: &mut Element<'_, Self>) -> Result<(), FormatError>;
@@ -45,14 +45,14 @@ pub(super) trait Source<'a>: Sized {
     fn integers<T: TryFrom<i64>>(&mut self, out: &mut Vec<T>) -> Result<(), FormatError>;
     /// An array of floats, appended to `out`.
     fn floats(&mut self, out: &mut Vec<f32>) -> Result<(), FormatError>;
-    /// An array of floats; only its length is taken.
+    /// An array of floats; only its length is returned.
     fn count_floats(&mut self) -> Result<usize, FormatError>;
-    /// Any value, checked and passed over.
+    /// Any value, checked and skipped.
     fn skip(&mut self) -> Result<(), FormatError>;
-    /// Nothing but the end of the file may follow.
+    /// Checks that only the end of the file follows.
     fn end(&mut self) -> Result<(), FormatError>;
 
-    /// Takes a value with `take` and tells which bytes it was.
+    /// Reads a value with `take` and returns the bytes that it was read from.
     fn span<T>(
         &mut self,
         take: impl FnOnce(&mut Self) -> Result<T, FormatError>,
@@ -66,7 +66,7 @@ pub(super) trait Source<'a>: Sized {
     }
 }
 
-/// Where the value that was taken last ended.
+/// The position after the last value that was read.
 pub(super) trait EndPosition {
     fn end_position(&self) -> usize;
 }
@@ -76,20 +76,20 @@ pub(super) fn fail<T>(at: usize, problem: Problem) -> Result<T, FormatError> {
     Err(FormatError::new(Place::Byte(at as u64), problem))
 }
 
-/// One level deeper.
+/// Enters one more level of nesting.
 pub(super) fn deeper(depth: &mut usize, at: usize) -> Result<(), FormatError> {
     *depth += 1;
     if *depth > MAX_DEPTH { fail(at, Problem::TooDeep { limit: MAX_DEPTH }) } else { Ok(()) }
 }
 
-/// An integer of the type that the field has.
+/// An integer of the field's type.
 pub(super) fn narrow<T: TryFrom<i64>>(value: i64, at: usize) -> Result<T, FormatError> {
     T::try_from(value).or_else(|_| {
         fail(at, Problem::Value { found: value.to_string(), expected: "in the range of this field" })
     })
 }
 
-/// The keys of one object so far.
+/// The keys of one object that were read until now.
 #[derive(Default)]
 pub(super) struct Keys<'a> {
     few: Vec<Cow<'a, str>>,
@@ -97,7 +97,7 @@ pub(super) struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// Up to here a walk over the list is faster than hashing.
+    /// Up to this number of keys, walking over the list is faster than hashing.
     const FEW: usize = 24;
 
     pub(super) fn add(&mut self, key: Cow<'a, str>, at: usize) -> Result<(), FormatError> {

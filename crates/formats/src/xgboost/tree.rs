@@ -1,4 +1,4 @@
-//! One tree of the file: its parallel arrays, and the model's tree made of them.
+//! One tree of the file: its parallel arrays, and the model's tree that is built from them.
 
 use std::collections::BTreeSet;
 
@@ -59,12 +59,12 @@ impl Field {
     }
 }
 
-/// The arrays of one tree and where they stand. One value serves all trees of a file in turn.
+/// The arrays of one tree and their positions. One value is reused for all trees of a file.
 #[derive(Debug, Default)]
 pub(super) struct TreeFields {
     index: usize,
     spans: [Option<Span>; Field::COUNT],
-    /// The lengths of arrays whose content is only statistics.
+    /// The lengths of arrays that hold only statistics.
     base_weight_count: usize,
     loss_change_count: usize,
     hessian_count: usize,
@@ -78,13 +78,13 @@ pub(super) struct TreeFields {
     category_nodes: Vec<i64>,
     category_segments: Vec<i64>,
     category_sizes: Vec<i64>,
-    /// Only where the leaf vectors are in it: trees with vector leaves up to version 3.1.
+    /// Filled only if it holds the leaf vectors: in trees with vector leaves up to version 3.1.
     base_weights: Vec<f32>,
     leaf_weights: Vec<f32>,
     nodes: usize,
     deleted: usize,
     parents: Vec<i32>,
-    /// The numbers in a leaf if there are several.
+    /// The number of values in a leaf if there are several.
     vector: Option<usize>,
 }
 
@@ -92,12 +92,12 @@ pub(super) struct TreeFields {
 const DELETED: i64 = 2_147_483_647;
 
 impl TreeFields {
-    /// Where a field stands, if the tree has it.
+    /// The position of a field, if the tree has it.
     pub(super) fn span(&self, field: Field) -> Option<Span> {
         self.spans[field as usize]
     }
 
-    /// The numbers in a leaf if there are several.
+    /// The number of values in a leaf if there are several.
     pub(super) fn vector(&self) -> Option<usize> {
         self.vector
     }
@@ -112,7 +112,7 @@ impl TreeFields {
         (0..self.nodes).filter(|&node| self.left[node] == -1 && !self.is_deleted(node))
     }
 
-    /// The field that holds the leaves, with other values in them (in the order of the model's leaf ids).
+    /// The field that holds the leaves, with other values (in the order of the model's leaf ids).
     pub(super) fn with_leaves(&self, leaves: &[f32]) -> (Field, Vec<f32>) {
         let width = self.vector.unwrap_or(1);
         let (field, mut values) = match (self.vector, self.has_leaf_weights()) {
@@ -127,7 +127,7 @@ impl TreeFields {
         (field, values)
     }
 
-    /// Reads the tree object that the source stands before, the `index`th of the file.
+    /// Reads the tree object at the source's position, the `index`th of the file.
     pub(super) fn read<'a, S: Source<'a> + EndPosition>(
         &mut self,
         source: &mut S,
@@ -200,7 +200,7 @@ impl TreeFields {
         Ok(span)
     }
 
-    /// The tree for the model; features that are looked up in categories are added to `categorical`.
+    /// The tree for the model; features that splits test for categories are added to `categorical`.
     pub(super) fn builder(&self, categorical: &mut BTreeSet<u32>) -> Result<TreeBuilder, FormatError> {
         let mut tree = TreeBuilder::with_capacity(self.nodes);
         let mut category_sets = self.category_nodes.iter().zip(0..).peekable();
@@ -366,7 +366,8 @@ impl TreeFields {
         let Ok(id) = u32::try_from(left) else {
             return self.at_node(node, left, "a left child (a node, or -1 in a leaf)");
         };
-        // The library goes to `left + 1` when it predicts one row and to `right_children` for several.
+        // The library goes to `left + 1` when it predicts one row, and to `right_children` for
+        // several.
         if i64::from(right) != i64::from(left) + 1 {
             let expected = "the right child: it must stand behind the left one, or the library \
                             would answer differently for one row and for several";
@@ -398,8 +399,8 @@ impl TreeFields {
         Ok(())
     }
 
-    /// The categories of a node, and where they end in the list. They must begin behind those of earlier
-    /// nodes: a list that is used again and again would grow without end.
+    /// The categories of a node, and where they end in the list. They must begin after those of
+    /// earlier nodes: a list that nodes share could be copied without limit.
     fn category_set(
         &self,
         node: usize,

@@ -1,5 +1,5 @@
-//! XGBoost's UBJSON, as far as the library reads it: big-endian, lengths and keys as 64-bit integers, typed
-//! arrays whose elements have no tags of their own.
+//! XGBoost's UBJSON, as far as the library reads it: big-endian, lengths and keys as 64-bit
+//! integers, typed arrays whose elements have no tags of their own.
 
 use std::borrow::Cow;
 
@@ -12,15 +12,15 @@ pub(super) struct Ubj<'a> {
     depth: usize,
 }
 
-/// What stands at the head of an array.
+/// The head of an array.
 struct ArrayHead {
     /// The tag of every element.
     tag: Option<u8>,
-    /// How many follow; without a count a `]` ends the array.
+    /// The number of elements that follow; without a count a `]` ends the array.
     count: Option<usize>,
 }
 
-/// The bytes of a number behind its tag.
+/// The number of bytes of a number after its tag.
 fn width(tag: u8) -> Option<usize> {
     match tag {
         b'i' | b'U' | b'C' => Some(1),
@@ -73,14 +73,14 @@ impl<'a> Ubj<'a> {
         Ok(self.take(1, "a value")?[0])
     }
 
-    /// The error for the byte that was taken last.
+    /// The error for the byte that was read last.
     fn unexpected<T>(&self, expected: &'static str) -> Result<T, FormatError> {
         let at = self.at.saturating_sub(1);
         let found = self.bytes.get(at).map(|byte| format!("`{}`", byte.escape_ascii())).unwrap_or_default();
         fail(at, Problem::Syntax { expected, found })
     }
 
-    /// A count of things that take at least `size` bytes each.
+    /// A count of items that take at least `size` bytes each.
     fn count(&mut self, what: &'static str, size: usize) -> Result<usize, FormatError> {
         if self.tag()? != b'L' {
             return self.unexpected("a length (`L` and 8 bytes)");
@@ -137,7 +137,7 @@ impl<'a> Ubj<'a> {
         Ok(ArrayHead { tag, count })
     }
 
-    /// Is there another element in an array without element type?
+    /// Is there another element, in an array without an element type?
     fn another(&mut self, count: &mut Option<usize>) -> bool {
         match count {
             Some(0) => false,
@@ -164,13 +164,13 @@ impl<'a> Ubj<'a> {
         let mut head = self.array_head()?;
         if let (Some(tag), Some(count)) = (head.tag, head.count) {
             if !wanted(tag) {
-                // An array of another type is harmless where it is empty.
+                // An array of another type is harmless if it is empty.
                 return if count == 0 { Ok(()) } else { self.unexpected(expected) };
             }
             let at = self.at;
             let size = width(tag).unwrap_or(1);
             let bytes = self.take(count * size, "an array")?;
-            // A loop for each type: the type is then known where an element is decoded.
+            // One loop for each type, so that the type is known where an element is decoded.
             macro_rules! each_of {
                 ($tag:literal, $size:literal) => {
                     for (index, element) in bytes.chunks_exact($size).enumerate() {

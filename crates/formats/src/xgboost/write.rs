@@ -1,4 +1,4 @@
-//! The values that an edit writes, with the bytes that the library itself would write.
+//! Writes the values of an edit, with the bytes that the library itself would write.
 
 use super::source::Span;
 
@@ -9,17 +9,17 @@ pub(super) enum Encoding {
     Ubj,
 }
 
-/// How an array of UBJSON says what its elements are.
+/// How an array of UBJSON states the type of its elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Elements {
-    /// All have this tag, written once.
+    /// All elements have this tag, which is written once.
     Typed(u8),
-    /// Each has its own.
+    /// Each element has its own tag.
     Tagged,
 }
 
 impl Elements {
-    /// As in the array that stands there; JSON has no such thing and does not ask.
+    /// As in the existing array; JSON has no tags and ignores this.
     pub(super) fn like(bytes: &[u8], array: Span) -> Self {
         match array.of(bytes) {
             [b'[', b'$', tag, ..] => Self::Typed(*tag),
@@ -56,7 +56,7 @@ impl Encoding {
         }
     }
 
-    /// A key without characters that JSON would have to escape, and what separates it from its value.
+    /// A key without characters that JSON would have to escape, and the separator before its value.
     pub(super) fn key(self, text: &str, out: &mut Vec<u8>) {
         match self {
             Self::Json => out.extend([b"\"", text.as_bytes(), b"\":"].concat()),
@@ -67,14 +67,14 @@ impl Encoding {
         }
     }
 
-    /// What stands between two elements or entries.
+    /// The separator between two elements or entries.
     pub(super) fn separator(self, out: &mut Vec<u8>) {
         if self == Self::Json {
             out.push(b',');
         }
     }
 
-    /// The head of an array of so many values with tags.
+    /// The head of an array of `length` values with tags.
     pub(super) fn array_start(self, length: usize, out: &mut Vec<u8>) {
         out.push(b'[');
         if self == Self::Ubj {
@@ -142,8 +142,8 @@ pub(super) fn json_float(value: f32) -> String {
     }
 }
 
-/// Where the value lies in the very middle of two shortest texts, Rust takes the upper one and the library
-/// the even one; that text, if it is another.
+/// If the value lies exactly in the middle between two shortest texts, Rust takes the upper one and
+/// the library the even one. Returns the even one if it differs.
 fn even_of_two(shortest: &str, value: f32) -> Option<String> {
     let (digits, exponent) = shortest.split_once('E')?;
     let last = digits.bytes().last().filter(|digit| digit % 2 == 1)?;
@@ -152,7 +152,7 @@ fn even_of_two(shortest: &str, value: f32) -> Option<String> {
     if candidate.parse() != Ok(value) {
         return None;
     }
-    // More digits than any f32 has: the exact value.
+    // More digits than any f32 has, so this is the exact value.
     let exact = format!("{value:.120E}");
     let rest = exact.strip_prefix(&lower)?.split_once('E')?.0;
     (rest.starts_with('5') && rest[1..].bytes().all(|digit| digit == b'0')).then_some(candidate)
@@ -167,7 +167,7 @@ fn integer_bytes_of(tag: u8, value: &i64, out: &mut Vec<u8>) {
     integer_bytes(tag, *value, out);
 }
 
-/// The last bytes of the number, as many as the tag stands for.
+/// The last bytes of the number, as many as the tag requires.
 fn integer_bytes(tag: u8, value: i64, out: &mut Vec<u8>) {
     let size = match tag {
         b'i' | b'U' => 1,

@@ -1,6 +1,8 @@
-//! Committed CatBoost models: the library's bits and classes, unchanged writing, and edits read back.
+//! Tests on the committed CatBoost models: the library's bits and classes, unchanged writing, and
+//! edits that are read back.
 //!
-//! `CATBOOST_FIXTURES` names another folder of such models, with more rows: `testdata/models/catboost/make.py FOLDER COUNT`.
+//! `CATBOOST_FIXTURES` names another folder of such models, with more rows:
+//! `testdata/models/catboost/make.py FOLDER COUNT`.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +16,7 @@ struct Fixture {
     rows: Vec<f64>,
     scores: Vec<f64>,
     classes: Vec<u32>,
-    /// What `predict` returns where there are no classes and its bits are fixed.
+    /// The values that `predict` returns, if there are no classes and their bits are fixed.
     values: Vec<f64>,
 }
 
@@ -120,7 +122,7 @@ fn dialects_and_labels_are_told() {
     assert!(!named("binary.cbm").file.ensemble().features().has_names());
 }
 
-/// Edits a file; what the returned file says is what reading its bytes says.
+/// Edits a file, and checks that reading the written bytes gives the same as the returned file.
 fn edited(fixture: &Fixture, edit: &Edit) -> ModelFile {
     let file = fixture.file.edit(edit).unwrap_or_else(|error| panic!("{}: {error}", fixture.name));
     let again = ModelFile::parse(&file.to_bytes()).unwrap();
@@ -144,14 +146,14 @@ fn trees_written_anew_score_the_same_bits() {
         let file = edited(&fixture, &Edit { trees, intercepts: None });
         let scores = raw_scores(file.ensemble(), &fixture.rows);
         if ensemble.scale().is_some() {
-            // The scale is multiplied into the leaves, each of which is rounded.
+            // The scale is multiplied into the leaves, and each product is rounded.
             assert_eq!(file.ensemble().scale(), None, "{}", fixture.name);
             let near = |(ours, theirs): (&f64, &f64)| (ours - theirs).abs() <= 1e-14 * (1.0 + theirs.abs());
             assert!(scores.iter().zip(&fixture.scores).all(near), "{}", fixture.name);
         } else {
             assert_eq!(bits(&scores), bits(&fixture.scores), "{}", fixture.name);
         }
-        // Nothing is told that the library does not tell, and nothing twice.
+        // Nothing is written that the library does not write, and nothing twice.
         let binary = fixture.name.ends_with(".cbm");
         let most = if binary { fixture.bytes.len() + 64 } else { fixture.bytes.len() * 5 / 4 + 200 };
         assert!(file.to_bytes().len() <= most, "{}: {}, {most}", fixture.name, file.to_bytes().len());
@@ -201,7 +203,7 @@ fn trees_go_and_leaves_are_scaled() {
     }
 }
 
-/// A tree with one of its splits decided: the branch of "no" in its place.
+/// A tree without its first split: the branch for "no" replaces it.
 fn without_root(tree: &Tree) -> Option<Tree> {
     use secateur_model::{
         Accumulation, Decision, EnsembleBuilder, Features, GroupId, InputDomain, InterceptPosition, NodeId,

@@ -1,5 +1,5 @@
-//! Broken CatBoost files: each is refused with a message that names the place, never with a panic. Many of them CatBoost
-//! loads without a word, and then predicts from memory that is not the model's.
+//! Broken CatBoost files: each is refused with a message that names the place, never with a panic.
+//! CatBoost loads many of them silently, and then predicts from memory that is not the model's.
 
 use std::panic::catch_unwind;
 use std::path::Path;
@@ -27,9 +27,9 @@ fn word(bytes: &[u8], at: usize) -> usize {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize
 }
 
-/// Where a field of a table stands, by the table's own list of positions.
+/// The position of a table's field, from the table's own position list.
 fn field(bytes: &[u8], table: usize, slot: usize) -> usize {
-    // The list may stand on either side of its table.
+    // The list may be before or after its table.
     let list = table.wrapping_add_signed(-(word(bytes, table) as i32 as isize));
     let position = u16::from_le_bytes(bytes[list + 4 + 2 * slot..][..2].try_into().unwrap());
     assert!(position != 0, "slot {slot} is not there");
@@ -46,7 +46,7 @@ fn trees(bytes: &[u8]) -> usize {
     target(bytes, field(bytes, root, 1))
 }
 
-/// Where the first element of a list of the table of trees stands, and how many there are.
+/// The position of the first element of a list in the table of trees, and the number of elements.
 fn list(bytes: &[u8], slot: usize) -> (usize, usize) {
     let at = target(bytes, field(bytes, trees(bytes), slot));
     (at + 4, word(bytes, at))
@@ -74,7 +74,8 @@ fn a_file_that_was_cut_anywhere_is_refused() {
         for end in 1..bytes.len() {
             assert!(ModelFile::parse(&bytes[..end]).is_err(), "{name} cut at {end}");
         }
-        // Behind the core CatBoost keeps parts that such models do not have; it ignores what stands there.
+        // After the core CatBoost stores parts that these models do not have; it ignores these
+        // bytes.
         let longer = [&bytes[..], b"more"].concat();
         assert!(ModelFile::parse(&longer).is_ok(), "{name}");
     }
@@ -111,7 +112,7 @@ fn what_catboost_would_read_beyond_its_lists_is_refused() {
         assert!(message.contains("Tree"), "{message}");
     }
     refused(&with(&bytes, at(STARTS, 1), &4i32.to_le_bytes()), "where the tree before ends");
-    // Too few leaves: CatBoost takes those of the next tree.
+    // Too few leaves: CatBoost would read those of the next tree.
     let (values, count) = list(&bytes, VALUES);
     refused(&with(&bytes, values - 4, &(count as u32 - 1).to_le_bytes()), "Leaf");
     refused(&with(&bytes, values - 4, &u32::MAX.to_le_bytes()), "declared");
@@ -130,7 +131,7 @@ fn asymmetric_trees_stay_within_themselves() {
     let (steps, count) = list(&bytes, STEPS);
     let outside = "a way to nodes of its tree, once";
     refused(&with(&bytes, steps, &60_000u16.to_le_bytes()), outside);
-    // Both sides to one node.
+    // Both branches lead to one node.
     let right = bytes[steps + 2..steps + 4].to_vec();
     refused(&with(&bytes, steps, &right), outside);
     let (leaves, nodes) = list(&bytes, LEAF_OF_NODE);
@@ -151,7 +152,7 @@ fn borders_that_are_no_comparison_are_refused() {
     for border in [f32::INFINITY, f32::NAN, f32::MAX] {
         refused(&with(&bytes, borders, &border.to_le_bytes()), "sorted");
     }
-    // Another column of the same place.
+    // A second column at the same place.
     let second = target(&bytes, list(&bytes, FLOATS).0 + 4);
     refused(&with(&bytes, field(&bytes, second, 2), &0i32.to_le_bytes()), "ascending");
     refused(&with(&bytes, field(&bytes, second, 2), &(1i32 << 30).to_le_bytes()), "column");
@@ -214,7 +215,7 @@ fn json_that_catboost_reads_in_part_is_refused() {
 fn models_that_are_not_read_say_why() {
     for ending in ["cbm", "json"] {
         refused(&fixture(&format!("counters.{ending}.refused")), "one_hot_max_size");
-        // A classifier without class labels is no regressor.
+        // A classifier without class labels is not read as a regressor.
         for name in ["binary", "multiclass", "focal"] {
             let bytes = fixture(&format!("{name}.{ending}"));
             let key = b"class_params";

@@ -1,4 +1,4 @@
-//! Domain files: read, printed, read back; and what is wrong with them, with its place.
+//! Domain files: read, printed, read back; and errors in them, with their places.
 
 use secateur_formats::{DomainFile, ModelFile};
 use secateur_model::{Ensemble, FeatureId, GroupKind, Side};
@@ -9,7 +9,7 @@ fn model() -> ModelFile {
     ModelFile::read(MODEL.as_ref()).unwrap()
 }
 
-/// Anything that tells models apart will do here.
+/// Any function that distinguishes the models suffices here.
 fn digest(model: &Ensemble) -> [u8; 32] {
     let mut digest = [7; 32];
     digest[0] = model.trees().len() as u8;
@@ -186,7 +186,7 @@ fn mistakes_are_told_with_their_place() {
     );
 }
 
-/// Models of other files: their scores, and what is wrong with them.
+/// Models in other files: their scores, and errors about them.
 #[test]
 fn scores_of_other_models_are_read_from_their_files() {
     let model = model();
@@ -205,7 +205,7 @@ fn scores_of_other_models_are_read_from_their_files() {
     for back in [DomainFile::parse(&printed.to_toml()), DomainFile::from_json(&printed.to_json())] {
         assert_eq!(back.unwrap().below(folder).resolve(model.ensemble(), &digest).unwrap(), domain);
     }
-    // A path is told as it can be found, and a model that is given needs none.
+    // A path is printed so that it can be found; a model that is passed needs none.
     let json = file.below(folder).to_json();
     assert_eq!(DomainFile::from_json(&json).unwrap().resolve(model.ensemble(), &digest).unwrap(), domain);
     let text = "[[where]]\nmodel = \"it\"\ngiven = 0\nat_least = -0.25\nat_most = 0.5\n";

@@ -1,4 +1,5 @@
-//! Committed LightGBM models: the library's bits and classes, unchanged writing, and edits read back.
+//! Tests on the committed LightGBM models: the library's bits and classes, unchanged writing, and
+//! edits that are read back.
 
 use std::path::{Path, PathBuf};
 
@@ -54,7 +55,7 @@ fn raw_scores(ensemble: &Ensemble, rows: &[f64]) -> Vec<u64> {
     bits(&Predictor::new(ensemble).raw_scores(rows).unwrap())
 }
 
-/// Edits a file; what the returned file says is what reading its bytes says.
+/// Edits a file, and checks that reading the written bytes gives the same as the returned file.
 fn edited(fixture: &Fixture, edit: &Edit) -> ModelFile {
     let file = fixture.file.edit(edit).unwrap_or_else(|error| panic!("{}: {error}", fixture.name));
     let again = ModelFile::parse(&file.to_bytes()).unwrap();

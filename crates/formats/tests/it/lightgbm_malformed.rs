@@ -74,7 +74,8 @@ fn the_model_itself_is_read() {
 
 #[test]
 fn every_broken_line_is_refused_at_its_place() {
-    // What is replaced (once, at its first place), by what, and what the message must say.
+    // The text that is replaced (once, at its first place), its replacement, and what the message
+    // must contain.
     let cases: &[(&str, &str, &str)] = &[
         // Structure of a tree.
         ("left_child=1 -1", "left_child=7 -1", "tree 0, node 0: 7 is not a child in this tree"),
@@ -311,7 +312,7 @@ fn what_is_no_text_is_refused_at_its_byte() {
 fn a_missing_decision_type_means_zeros_as_in_the_library() {
     let file = ModelFile::parse(MODEL.replacen("decision_type=2 8\n", "", 1).as_bytes()).unwrap();
     let splits: Vec<Split<'_>> = file.ensemble().tree(TreeId(0)).splits().collect();
-    // NaN is read as zero, on the side of the threshold where zero is.
+    // NaN is read as zero, so it goes to the side of the threshold where zero is.
     assert_eq!(splits.iter().map(|split| split.missing_left).collect::<Vec<_>>(), [true, false]);
 }
 
@@ -386,8 +387,8 @@ fn a_new_tree_keeps_its_meaning_or_is_refused() {
             }
         }
     }
-    // Refused: zero against the threshold with NaN on the other side (once for each threshold), and
-    // NaN among a set's members (once for each set).
+    // Refused are: zero on one side of the threshold with NaN on the other (once for each
+    // threshold), and NaN among a set's members (once for each set).
     assert_eq!((written, refused), (28, 8));
     for test in [Test::Less { threshold: 1.0 }, Test::Equal { value: 1.0 }] {
         assert!(matches!(replace(stump(test, false)), Err(EditError::TreeContent { .. })), "{test:?}");

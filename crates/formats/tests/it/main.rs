@@ -1,4 +1,5 @@
-//! Every reader on the fixtures of its library and on broken files; one binary, so that the tests are linked once.
+//! Tests of every reader on the fixtures of its library and on broken files; one binary, so that
+//! the tests are linked once.
 
 mod catboost_fixtures;
 mod catboost_malformed;

@@ -1,4 +1,5 @@
-//! ONNX models as the converters write them, against the bits that onnxruntime gave for them.
+//! ONNX models as the converters write them, compared with the bits that onnxruntime returned for
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -53,7 +54,7 @@ fn scores_and_labels_are_those_of_onnxruntime() {
         assert_eq!(rows.len(), 50, "{name}");
         for (index, Expected { row, scores, label }) in rows.into_iter().enumerate() {
             let ours = predictor.raw_scores(&row).expect("accepted");
-            // What onnxruntime shows of f64 sums is rounded to f32.
+            // onnxruntime outputs f64 sums rounded to f32.
             let shown = |score: f64| f64::from(score as f32).to_bits();
             assert_eq!(ours.into_iter().map(shown).collect::<Vec<_>>(), scores, "{name}, row {index}");
             let class = predictor.classes(&row).expect("accepted")[0];

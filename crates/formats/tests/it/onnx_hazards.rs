@@ -1,5 +1,5 @@
-//! Small ONNX files made by hand: what each node mode means, and malformed ones, each of which is refused with an
-//! error that names the place.
+//! Small hand-made ONNX files: the meaning of each node mode, and malformed files, each of which is
+//! refused with an error that names the place.
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
 use secateur_model::{Predictor, TreeId};
@@ -12,7 +12,7 @@ struct Sample {
     floats: Vec<(&'static str, Vec<f32>)>,
     modes: Vec<&'static str>,
     packed: bool,
-    /// The element types that the graph's outputs say, label and scores.
+    /// The element types that the graph declares for its outputs, label and scores.
     output_types: [u64; 2],
     ir_version: u64,
 }
@@ -188,8 +188,8 @@ fn the_sample_itself_is_read_and_edited_packed_or_not() {
 
 #[test]
 fn every_mode_sends_values_where_onnxruntime_does() {
-    // Which of the values below, at, above the threshold and NaN take the true branch, without and with
-    // `missing_value_tracks_true`: as onnxruntime 1.31.1 answers.
+    // Which of four values (below, at and above the threshold, and NaN) take the true branch,
+    // without and with `missing_value_tracks_true`, as observed in onnxruntime 1.31.1.
     let cases = [
         ("BRANCH_LEQ", [1, 1, 0, 0], [1, 1, 0, 1]),
         ("BRANCH_LT", [1, 0, 0, 0], [1, 0, 0, 1]),
@@ -199,7 +199,7 @@ fn every_mode_sends_values_where_onnxruntime_does() {
         ("BRANCH_NEQ", [1, 0, 1, 1], [1, 0, 1, 1]),
     ];
     for (mode, plain, tracking) in cases {
-        // A whole number makes the column categorical where the test is for equality.
+        // A whole number makes the column categorical if the test is for equality.
         for threshold in [1.0f32, 1.5] {
             for (tracks, expected) in [(0, plain), (1, tracking)] {
                 let sample = Sample::new()
@@ -318,7 +318,7 @@ fn malformed_files_are_refused_at_their_place() {
 #[test]
 fn output_types_and_versions_that_onnxruntime_does_not_load_are_refused() {
     let typed = |output_types| Sample { output_types, ..Sample::new() }.file();
-    // The label's type may be left to the reader.
+    // The type of the label may be left open.
     for types in [[7, 1], [0, 1]] {
         ModelFile::parse(&typed(types)).unwrap_or_else(|error| panic!("{types:?}: {error}"));
     }
@@ -380,8 +380,9 @@ fn fields_that_no_reader_knows_survive_an_edit() {
     assert_eq!(edited.ensemble().tree(tree).leaf_values(), [0.125, 0.375]);
 }
 
-/// Two tests for equality in a row, each with a leaf of its own: onnxruntime makes one test of them where the leaves' first weights are
-/// equal, and looks neither at their classes nor at missing values.
+/// Two tests for equality in a row, each with a leaf of its own: onnxruntime merges them if the
+/// leaves' first weights are equal, and compares neither their classes nor the sides of missing
+/// values.
 #[test]
 fn tests_that_onnxruntime_wrongly_makes_one_are_refused() {
     let two = |values: [f32; 2], classes: &[i64], weights: &[f32], tracks: &[i64]| {
@@ -410,8 +411,8 @@ fn tests_that_onnxruntime_wrongly_makes_one_are_refused() {
         }
     };
     const EQUAL: [f32; 3] = [5.0, 5.0, 7.0];
-    // Leaves of different classes; the same with other weights, with numbers that do not count, or where missing values follow
-    // the first test.
+    // Leaves of different classes are refused; but not with other weights, with numbers that
+    // onnxruntime does not merge, or if missing values follow the first test.
     assert!(refused(two([1.0, 2.0], &[0, 1, 2], &EQUAL, &[0; 5])));
     assert!(refused(two([32.0, 1.0], &[0, 1, 2], &EQUAL, &[0; 5])));
     assert!(!refused(two([1.0, 2.0], &[0, 1, 2], &[5.0, 5.5, 7.0], &[0; 5])));
@@ -419,10 +420,10 @@ fn tests_that_onnxruntime_wrongly_makes_one_are_refused() {
     assert!(!refused(two([1.0, 33.0], &[0, 1, 2], &EQUAL, &[0; 5])));
     assert!(!refused(two([1.5, 2.0], &[0, 1, 2], &EQUAL, &[0; 5])));
     assert!(!refused(two([1.0, 2.0], &[0, 1, 2], &EQUAL, &[1, 0, 0, 0, 0])));
-    // One class, and missing values that only the second test sends to its true branch.
+    // One class, but missing values that only the second test sends to its true branch.
     assert!(!refused(two([1.0, 2.0], &[0, 0, 0], &EQUAL, &[0; 5])));
     assert!(refused(two([1.0, 2.0], &[0, 0, 0], &EQUAL, &[0, 0, 1, 0, 0])));
-    // The first weights are equal and the second are not.
+    // The first weights are equal but the second are not.
     assert!(refused(two([1.0, 2.0], &[0, 1, 0, 1, 2], &[5.0, 1.0, 5.0, 2.0, 7.0], &[0; 5])));
     assert!(!refused(two([1.0, 2.0], &[0, 1, 0, 1, 2], &[4.0, 1.0, 5.0, 1.0, 7.0], &[0; 5])));
 }

@@ -1,5 +1,5 @@
-//! ONNX regressors that no converter writes, against the bits that onnxruntime gave for them: `TreeEnsemble`, and the smallest or
-//! largest of the trees' values.
+//! ONNX regressors that no converter writes, compared with the bits that onnxruntime returned for
+//! them: `TreeEnsemble`, and the smallest or largest of the trees' values.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ fn values_are_those_of_onnxruntime() {
         let rows = expected(&name);
         assert_eq!(rows.len(), 50, "{name}");
         for (index, (row, bits)) in rows.into_iter().enumerate() {
-            // What onnxruntime shows of f64 sums is rounded to f32, but of a `TreeEnsemble` it is not.
+            // onnxruntime outputs f64 sums rounded to f32, except those of a `TreeEnsemble`.
             let shown = |value: f64| match name.starts_with("newer") {
                 true => value.to_bits(),
                 false => f64::from(value as f32).to_bits(),
@@ -63,7 +63,7 @@ fn an_unchanged_file_is_written_byte_for_byte() {
     }
 }
 
-/// Trees as they are and trees that are written anew give the same values, whatever the file's arrangement.
+/// Unchanged trees and newly written trees give the same values, in every arrangement of the file.
 #[test]
 fn edited_files_read_back_as_what_was_asked_for() {
     for (name, bytes) in fixtures() {
@@ -84,7 +84,7 @@ fn edited_files_read_back_as_what_was_asked_for() {
             let base = original.intercepts().iter();
             let wanted = values(&file, &row).into_iter().zip(base);
             let found = values(&twice, &row);
-            // Base values stay; what is rounded differs in the last bits where there are some.
+            // Base values stay; if numbers are rounded, the last bits may differ.
             for ((before, base), after) in wanted.zip(&found) {
                 assert!((2.0 * (before - base) + base - after).abs() < 1e-5, "{name}");
             }

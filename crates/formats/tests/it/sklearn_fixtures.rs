@@ -1,4 +1,4 @@
-//! The committed scikit-learn models give the scores and classes that scikit-learn gave.
+//! The committed scikit-learn models give the same scores and classes as scikit-learn.
 
 use std::path::PathBuf;
 
@@ -65,7 +65,7 @@ fn every_model_gives_the_bits_of_the_library() {
     }
 }
 
-/// Isolation forests: what the library adds up; they are read and nothing else.
+/// Isolation forests: the sums of the library; they can only be read.
 #[test]
 fn isolation_forests_give_the_path_lengths_of_the_library() {
     for (name, samples) in [("isolation", 20.0), ("isolation_columns", 20.0)] {
@@ -119,13 +119,14 @@ fn a_tree_that_takes_its_own_place_predicts_the_same() {
     }
 }
 
-/// Edits of every kind: trees removed, scaled, intercepts moved, all at once, and nothing left but these.
+/// Edits of every kind: trees removed or scaled, intercepts moved, all of these at once, and only
+/// intercepts left.
 fn edits(name: &str, ensemble: &Ensemble) -> Vec<Edit> {
     let trees = ensemble.trees().len();
     let scale = |index| TreeEdit::Scale { tree: TreeId::new(index), factor: 1.5 + index as f64 };
     let keep = |index| TreeEdit::Keep(TreeId::new(index));
     let moved: Vec<f64> = match name {
-        // What voters of three classes can hold is a vote.
+        // Voters of three classes can only hold votes.
         "adaboost_three" => vec![-0.125, -0.125, 0.25],
         _ => ensemble.intercepts().iter().map(|value| value + 0.1).collect(),
     };
@@ -215,7 +216,7 @@ fn a_start_that_depends_on_the_processor_has_an_error() {
             assert!(errors.iter().all(|&error| error == 0.0), "{name}");
             continue;
         }
-        // Some units in the last place of numbers about one.
+        // A few units in the last place of numbers near one.
         assert!(errors.iter().all(|error| (4.0..200.0).contains(&(error / f64::EPSILON))), "{errors:?}");
         let margin = file.ensemble().certain_margin().unwrap();
         assert!(errors.iter().all(|&error| margin > 2.0 * error));

@@ -1,4 +1,5 @@
-//! Every committed XGBoost model, of every dialect and encoding, against what its own library said of it.
+//! Every committed XGBoost model, of every dialect and encoding, compared with its own library's
+//! answers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +14,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/models/xgboost")
 }
 
-/// What the library said of one model.
+/// The library's answers for one model.
 #[derive(Default)]
 struct Expected {
     rows: Vec<f64>,
@@ -41,7 +42,7 @@ fn expected() -> BTreeMap<String, Expected> {
     models
 }
 
-/// Every model in both encodings, with what is expected of it.
+/// Every model in both encodings, with its expected answers.
 fn for_each_fixture(mut check: impl FnMut(&str, &[u8], &ModelFile, &Expected)) {
     let mut checked = 0;
     for (stem, expected) in &expected() {
@@ -83,7 +84,7 @@ fn an_edit_that_changes_nothing_writes_the_library_s_bytes() {
     for_each_fixture(|name, bytes, model, expected| {
         let edited = model.edit(&Edit::unchanged(model.ensemble())).unwrap();
         assert_eq!(margins(edited.ensemble(), &expected.rows), expected.margins, "{name}");
-        // Files of 1.7 name a best round always, and have no list of rounds.
+        // Files of 1.7 always name a best round, and have no list of rounds.
         if !name.starts_with("1.7") && !name.contains("early") {
             assert!(edited.to_bytes() == bytes, "{name}");
             whole += 1;
@@ -108,7 +109,8 @@ fn folded(original: &Ensemble, edits: &[TreeEdit], intercepts: &[f64]) -> Ensemb
         match edit {
             TreeEdit::Keep(_) => builder.finished_tree(tree.clone()).unwrap(),
             TreeEdit::Scale { factor, .. } => {
-                // Weights and leaves are f32 and the factors here have few bits: the product is exact.
+                // Weights and leaves are f32 and the factors here have few bits, so the product is
+                // exact.
                 let scale = |leaf: &f64| f64::from((leaf * (tree.weight() * factor)) as f32);
                 let leaves = tree.leaf_values().iter().map(scale).collect();
                 let (tree, output) = rebuilt(&tree.with_leaf_values(leaves).unwrap());
@@ -166,14 +168,14 @@ fn edited_files_read_back_as_the_model_that_was_meant() {
             assert!(again.ensemble().trees().len() >= edit.trees.len().max(1), "{name}");
             assert_eq!(again.dialect(), model.dialect());
             if name.starts_with("1.7") {
-                // That version leaves out the trees behind the last whole round.
+                // That version ignores the trees after the last whole round.
                 assert!(again.ensemble().trees().len().is_multiple_of(original.group_count()), "{name}");
             }
             assert!(!again.notes().iter().any(|note| note.contains("best round")), "{name}");
             let intercepts = edit.intercepts.as_deref().unwrap_or(original.intercepts());
             let meant = folded(original, &edit.trees, intercepts);
             let scores = |ensemble: &Ensemble| Predictor::new(ensemble).raw_scores(&expected.rows).unwrap();
-            // Equal as numbers: a sum of nothing but zeros may change its sign.
+            // Equal as numbers: a sum of zeros may change its sign.
             assert_eq!(scores(again.ensemble()), scores(&meant), "{name}, {edit:?}");
         }
     });
@@ -196,7 +198,8 @@ fn a_new_tree_takes_the_place_of_another() {
             Some(_) => Test::Member { set: &[1, 3], members_left: true },
             None => Test::Less { threshold: 2.5 },
         };
-        // The children are far from each other and out of order: the file must have them side by side.
+        // The children are far from each other and out of order; the file must have them side by
+        // side.
         tree.split(split(third, test, true), NodeId(4), NodeId(1))
             .split(
                 split(secateur_model::FeatureId(0), Test::Less { threshold: 0.25 }, false),

@@ -1,4 +1,4 @@
-//! Broken XGBoost files: each hazard gives an error that names its place, in either encoding.
+//! Broken XGBoost files: each gives an error that names its place, in both encodings.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn the_small_file_itself_is_read() {
 
 #[test]
 fn broken_trees_are_refused_with_their_place() {
-    // (field, old, new, what the message says)
+    // (field, old, new, what the message contains)
     let cases = [
         ("left_children", "[1,-1,-1]", "[3,-1,-1]", "tree 0, node 0: 2 is not the right child"),
         ("left_children", "[1,-1,-1]", "[1,-2,-1]", "tree 0, node 1: -2 is not a left child"),
@@ -82,7 +82,7 @@ fn broken_trees_are_refused_with_their_place() {
     ];
     for (after, old, new, words) in cases {
         let text = logistic(&replaced(TREE, after, old, new));
-        // A deleted node has its flag too.
+        // A deleted node also has its flag.
         let text = if new == "[1,0,2147483647]" {
             replaced(&text, "default_left", "[1,0,0]", "[1,0,1]")
         } else {
@@ -153,7 +153,7 @@ fn broken_categories_are_refused() {
 #[test]
 fn broken_model_fields_are_refused_with_their_path() {
     let file = logistic(TREE);
-    // (after, old, new, what the message says)
+    // (after, old, new, what the message contains)
     let cases = [
         ("tree_info", "[0]", "[1]", "tree 0, field tree_info: 1 is not a class"),
         ("tree_info", "[0]", "[-1]", "tree 0, field tree_info: -1 is not a class"),
@@ -194,7 +194,7 @@ fn broken_model_fields_are_refused_with_their_path() {
     ];
     for (after, old, new, words) in cases {
         let text = if words.is_empty() {
-            // The library does not ask for a version, but which arithmetic to use depends on it.
+            // The library does not require a version, but the arithmetic depends on it.
             file.replace(old, new)
         } else if words.contains("trailing") {
             format!("{file} trailing")
@@ -389,14 +389,15 @@ fn the_order_of_labels_fits_them() {
         ("sorted_idx", "[0,1,2,3,4,5]", "[]", "the part of column 2 is not"),
         ("feature_segments", "[0,0,0,6]", "[0,0,1,6]", "cats.feature_segments: entry 1 is not where"),
         ("feature_segments", "[0,0,0,6]", "[]", "cats.feature_segments: entry 0 is not where"),
-        // The second label becomes the first one.
+        // The second label becomes equal to the first.
         ("\"enc\"", "[98,99,", "[98,98,", "the part of column 2 is not"),
     ];
     for (after, old, new, message) in cases {
         let error = refusal(replaced(&json, after, old, new).as_bytes(), new).to_string();
         assert!(error.contains(message), "{new}: {error}");
     }
-    // Bytes are signed: a label that is no ASCII is before all others, even if it is cut in a character.
+    // Bytes are signed: a label that is not ASCII sorts before all others, even if it is cut inside
+    // a character.
     let cut = replaced(&json, "\"enc\"", "104]", "-61]");
     refusal(cut.as_bytes(), "a label that is first but listed last");
     let first = replaced(&cut, "sorted_idx", "[0,1,2,3,4,5]", "[5,0,1,2,3,4]");

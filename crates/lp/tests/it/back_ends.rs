@@ -1,4 +1,5 @@
-//! One suite for every back end: statuses, edits against rebuilds, random problems against enumeration.
+//! One suite for every back end: statuses, edits compared with rebuilt problems, random problems
+//! compared with enumeration.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -27,7 +28,7 @@ fn assert_close(left: f64, right: f64) {
     assert!((left - right).abs() <= 1e-6 * (1.0 + left.abs().max(right.abs())), "{left} is not {right}");
 }
 
-/// Two columns that cost 1 and 2, their sum at least 4, the first at most 3.
+/// Two columns that cost 1 and 2; their sum is at least 4, and the first is at most 3.
 fn small() -> Problem {
     Problem {
         columns: vec![Column::real(1.0, 0.0, 3.0), Column::real(2.0, 0.0, f64::INFINITY)],
@@ -120,7 +121,7 @@ fn without_rows_or_columns_there_is_still_an_answer() {
         assert_eq!(optimal(solve(back_end, &free(-1.0))).values, [3.0]);
         let crossed = Problem { columns: vec![Column::real(0.0, 1.0, 0.0)], rows: vec![] };
         assert_eq!(solve(back_end, &crossed), Status::Infeasible);
-        // A row without columns, though its terms cancel.
+        // A row whose terms cancel, so that it has no columns.
         let mut cancelled = free(1.0);
         cancelled.row(Row::equal(vec![(0, 1.0), (0, -1.0)], 1.0));
         assert_eq!(solve(back_end, &cancelled), Status::Infeasible);
@@ -146,7 +147,7 @@ fn random_problems_agree_with_their_vertices() {
     let (mut solved, mut infeasible) = (0, 0);
     for case in 0..300 {
         let columns = 1 + case % 3;
-        // Every tenth has so many rows that they are not all there from the start.
+        // Every tenth problem has more rows than a back end starts with.
         let rows = if case % 10 == 0 { 40 } else { random.usize(0..6) };
         let stated = random_problem(&mut random, columns, rows);
         let expected = best_vertex(&stated);
@@ -182,7 +183,8 @@ fn edits_equal_a_rebuild() {
                         let value = f64::from(random.i32(0..=2));
                         (stated.columns[column].lower, stated.columns[column].upper) = (value, value);
                         if value > bounds[column].upper {
-                            // No value of the column: state it so that no vertex has it.
+                            // The column cannot have this value, so state bounds that no vertex
+                            // meets.
                             stated.columns[column].upper = value - 1.0;
                         }
                         solver.fix(column, value);
@@ -281,7 +283,7 @@ fn a_deadline_and_a_switch_end_a_long_search() {
         let started = Instant::now();
         assert_eq!(solver.solve(&Limits::within(Duration::from_millis(300))), Status::TimeLimit);
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
-        // All at zero, with the whole sums as slack, is a point that every search has at once.
+        // With all columns zero and the slacks equal to the sums, every search has a point at once.
         let incumbent = solver.incumbent().expect("a point").clone();
         assert!(incumbent.objective > 0.0);
         assert!(solver.lower_bound().is_none_or(|bound| bound <= incumbent.objective));
@@ -292,8 +294,8 @@ fn a_deadline_and_a_switch_end_a_long_search() {
     });
 }
 
-/// Rows of random numbers, each to be split in half by the same set, up to a slack that costs: hard for any
-/// branch and bound.
+/// Rows of random numbers, each of which the same set should split in half, up to a slack that
+/// costs: hard for any branch and bound.
 fn market_split(rows: usize, columns: usize) -> Problem {
     let mut random = fastrand::Rng::with_seed(15);
     let mut problem = Problem::new();
@@ -311,7 +313,7 @@ fn market_split(rows: usize, columns: usize) -> Problem {
     problem
 }
 
-/// Small integers throughout, all columns between zero and at most three.
+/// Small integers throughout; all columns are between zero and at most three.
 fn random_problem(random: &mut fastrand::Rng, columns: usize, rows: usize) -> Problem {
     let mut problem = Problem::new();
     for _ in 0..columns {
@@ -322,7 +324,7 @@ fn random_problem(random: &mut fastrand::Rng, columns: usize, rows: usize) -> Pr
     for _ in 0..rows {
         let mut row = random_row(random, columns);
         if many {
-            // So many rows leave room only if each leaves much.
+            // With this many rows there are points only if each row allows much.
             row.bound += if row.sense == Sense::AtLeast { -4.0 } else { 4.0 };
             row.sense = if row.sense == Sense::Equal { Sense::AtMost } else { row.sense };
         }
@@ -341,8 +343,9 @@ fn random_row(random: &mut fastrand::Rng, columns: usize) -> Row {
     }
 }
 
-/// The least objective among the vertices, in integers: every choice of as many tight rows or bounds as there
-/// are columns, by Cramer's rule. The columns are bounded, so a problem without vertices has no point.
+/// The least objective among the vertices, in integers: each choice of as many tight rows or bounds
+/// as there are columns, solved by Cramer's rule. The columns are bounded, so a problem without
+/// vertices has no point.
 fn best_vertex(problem: &Problem) -> Option<f64> {
     let columns = problem.columns.len();
     let mut planes: Vec<(Vec<i128>, Sense, i128)> = Vec::new();
@@ -387,7 +390,7 @@ fn best_vertex(problem: &Problem) -> Option<f64> {
                 best = Some(best.map_or(objective, |best| best.min(objective)));
             }
         }
-        // The next choice in order.
+        // Advance to the next choice in order.
         let Some(at) = (0..columns).rev().find(|&at| chosen[at] < planes.len() - columns + at) else {
             return best;
         };

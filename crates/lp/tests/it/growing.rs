@@ -1,5 +1,6 @@
-//! One suite for everybody who solves growing programs: random ones against a back end that gets each
-//! program whole, holds, bounds, limits, and what is shown where there is no solution.
+//! One suite for every solver of growing programs: random programs compared with a back end that
+//! gets each program whole, held unknowns, bounds, limits, and the contradiction if there is no
+//! solution.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -9,7 +10,7 @@ use secateur_lp::{
     BackEnd, Column, Error, Growing, Limits, LinearSolver, Problem, Reason, Row, Sign, Solution, Status,
 };
 
-/// A program as it should be by now.
+/// The program that the solver should have at this point.
 #[derive(Clone)]
 struct Expected {
     costs: Vec<f64>,
@@ -26,7 +27,7 @@ impl Expected {
         program
     }
 
-    /// The answer of a back end that gets the whole.
+    /// The answer of a back end that gets the whole program.
     fn reference(&self) -> Status {
         let mut problem = Problem::new();
         for (&cost, sign) in self.costs.iter().zip(&self.signs) {
@@ -42,7 +43,8 @@ impl Expected {
         BackEnd::default().start(problem).solve(&Limits::none())
     }
 
-    /// Is it a point of the program, up to rounding, and does it cost what it says?
+    /// Checks that this is a point of the program, up to rounding, with the objective that it
+    /// states.
     fn check_point(&self, solution: &Solution) {
         assert_eq!(solution.values.len(), self.signs.len());
         for (row, bound) in &self.rows {
@@ -62,7 +64,7 @@ impl Expected {
         assert!((cost - solution.objective).abs() <= 1e-6 * (1.0 + cost.abs()));
     }
 
-    /// Do the rows, added up with these multipliers, ask for more than any point has?
+    /// Checks that the rows, added up with these multipliers, ask for more than any point has.
     fn check_contradiction(&self, rows: &[(usize, f64)]) {
         let mut sums = vec![0.0; self.signs.len()];
         let mut bound = 0.0;
@@ -140,7 +142,7 @@ fn random_programs_that_grow_have_the_answers_of_programs_given_whole() {
                     (Status::Optimal(found), Status::Optimal(best)) => {
                         optimal += 1;
                         expected.check_point(&found);
-                        // The simplex breaks ties by other costs, which differ by 1e-4 of themselves.
+                        // The simplex breaks ties by changing costs by up to 1e-4 of themselves.
                         let near = 1e-2 * best.objective.abs() + 1e-2;
                         assert!(
                             (found.objective - best.objective).abs() < near,
@@ -278,7 +280,7 @@ fn limits_end_a_solve_and_say_nothing_of_the_program() {
             assert_eq!(program.solve(&Limits::until(Instant::now())), Status::TimeLimit);
             assert_eq!(program.solve(&Limits::none().or_when(&|| true)), Status::Interrupted);
             assert_eq!(program.contradiction(&Limits::none()), None);
-            // Afterwards it is what it was.
+            // Afterwards the program is unchanged.
             let answer = program.solve(&Limits::none());
             let fits =
                 if feasible { matches!(answer, Status::Optimal(_)) } else { answer == Status::Infeasible };
@@ -290,7 +292,8 @@ fn limits_end_a_solve_and_say_nothing_of_the_program() {
 #[test]
 fn a_switch_that_was_on_for_a_moment_is_an_interruption() {
     let mut rng = Rng::with_seed(5);
-    // Whoever asks often enough to see it must not go on from there as if it had no answer.
+    // The solver asks several times; once it has seen the switch on, it must not continue as if it
+    // had only failed.
     let mut program = large(&mut rng, 60, 800, true).start(LinearSolver::Simplex);
     let asked = Cell::new(0);
     let second = || {

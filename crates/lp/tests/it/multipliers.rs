@@ -1,4 +1,4 @@
-//! Multipliers: the margin against a linear program, the rounded integers against exact sums.
+//! Multipliers: margins compared with a linear program, rounded integers checked by exact sums.
 
 use std::time::Instant;
 
@@ -9,7 +9,8 @@ use secateur_lp::{
 
 type Points = (Vec<Vec<f64>>, Vec<Vec<i64>>);
 
-/// Small integer entries, in one of three draws mostly positive; the intercept of two classes, of more, or none.
+/// Points with small integer entries, mostly positive in one draw of three, and the intercept of
+/// two classes, of more classes, or none.
 fn random_points(random: &mut fastrand::Rng, points: usize, columns: usize, classes: usize) -> Points {
     let shift = if random.u32(0..3) == 0 { 3 } else { 0 };
     let entries = (0..points)
@@ -27,13 +28,14 @@ fn random_points(random: &mut fastrand::Rng, points: usize, columns: usize, clas
     (entries, (0..points).map(|_| equality(random)).collect())
 }
 
-/// The equations, each with one number per point.
+/// The equations, each with one number for each point.
 fn transposed(equalities: &[Vec<i64>]) -> Vec<Vec<i64>> {
     let equations = equalities.first().map_or(0, Vec::len);
     (0..equations).map(|equation| equalities.iter().map(|vector| vector[equation]).collect()).collect()
 }
 
-/// The largest margin as a linear program over all points; nothing if no weights balance.
+/// The largest margin, from a linear program over all points; `None` if no weights meet the
+/// equations.
 fn largest_margin((entries, equalities): &Points, kept: &[usize]) -> Option<f64> {
     let mut problem = Problem::new();
     let points = 0..entries.len();
@@ -62,7 +64,8 @@ fn largest_margin((entries, equalities): &Points, kept: &[usize]) -> Option<f64>
     }
 }
 
-/// Rounds and checks in integers: every kept sum at most zero, every equation zero, not all weights zero.
+/// Rounds the weights and checks them in integers: every kept sum is at most zero, every equation
+/// is zero, and not all weights are zero.
 fn assert_exact((entries, equalities): &Points, kept: &[usize], found: &Multipliers) {
     assert!(found.weights.iter().all(|&weight| weight > 0.0));
     let vectors: Vec<&[i64]> = found.points.iter().map(|&point| &equalities[point][..]).collect();
@@ -79,7 +82,7 @@ fn assert_exact((entries, equalities): &Points, kept: &[usize], found: &Multipli
     }
 }
 
-/// Weights of kept columns, none negative, with a positive sum at every point.
+/// Checks that the weights of kept columns are not negative and have a positive sum at every point.
 fn assert_solves((entries, equalities): &Points, kept: &[usize], solving: &Solving) {
     for (column, &weight) in solving.columns.iter().enumerate() {
         assert!(weight >= 0.0 && (weight == 0.0 || kept.contains(&column)), "column {column}: {weight}");
@@ -92,8 +95,8 @@ fn assert_solves((entries, equalities): &Points, kept: &[usize], solving: &Solvi
     }
 }
 
-/// Judges an answer by the largest margin that a linear program finds; how often each kind of answer came is counted:
-/// multipliers, weights, neither.
+/// Judges an answer by the largest margin that a linear program finds, and counts the answers of
+/// each kind: multipliers, weights, neither.
 fn assert_right(points: &Points, kept: &[usize], answer: &Separated, counts: &mut [usize; 3]) {
     let largest = largest_margin(points, kept);
     match answer {
@@ -107,7 +110,7 @@ fn assert_right(points: &Points, kept: &[usize], answer: &Separated, counts: &mu
             assert_solves(points, kept, solving);
             counts[1] += 1;
         }
-        // Sums of zero.
+        // The best sums are zero.
         Separated::NotFound => {
             assert!(largest.is_some_and(|largest| largest.abs() < 1e-6), "{largest:?}");
             counts[2] += 1;
@@ -126,7 +129,7 @@ fn the_margin_is_the_largest_and_the_integers_hold_exactly() {
         let classes = [0, 2, 2, 3, 5][case % 5];
         let points = random_points(&mut random, count, columns, classes);
         let mut separation = Separation::new(&points.0, &points.1).unwrap();
-        // Several sets of columns from one start.
+        // Ask for several sets of columns from one start.
         for _ in 0..4 {
             let kept: Vec<usize> = (0..columns).filter(|_| random.f64() < 0.8).collect();
             let largest = largest_margin(&points, &kept);
@@ -171,7 +174,7 @@ fn points_added_later_count_as_if_they_had_always_been_there() {
     }
 }
 
-/// Columns that are multiples of each other at first and of which later points tell some apart.
+/// Columns that are multiples of each other at first, until later points tell some of them apart.
 #[test]
 fn columns_of_one_kind_answer_as_columns_do() {
     let mut random = fastrand::Rng::with_seed(23);
@@ -218,8 +221,8 @@ fn a_column_of_zeros_does_not_matter_and_a_mirror_image_does() {
     assert_eq!(mirror.find(&[0, 1], 1e-4, &Limits::none()), Separated::NotFound);
 }
 
-/// Three columns that cancel each other up to rounding, at points and their mirror images: the best sums are zero,
-/// whatever signs their last bits have.
+/// Three columns that cancel each other up to rounding, at points and their mirror images: the best
+/// sums are zero, regardless of the signs of their last bits.
 #[test]
 fn what_is_positive_by_rounding_alone_solves_nothing() {
     let mut random = fastrand::Rng::with_seed(24);
@@ -272,14 +275,14 @@ fn rounding_repairs_the_equations_exactly_or_refuses() {
     let third = 1.0 / 3.0;
     let integers = round_multipliers(&[third, third, 2.0 * third], &[&[1], &[1], &[-1]]).unwrap();
     assert_eq!(integers[0] + integers[1], integers[2]);
-    // A cycle of classes, each weight off by a little more than rounding.
+    // A cycle of classes; the weights differ by a little more than rounding.
     let cycle =
         round_multipliers(&[0.3, 0.3 + 1e-9, 0.3 - 1e-9], &[&[1, -1, 0], &[0, 1, -1], &[-1, 0, 1]]).unwrap();
     assert_eq!((cycle[0], cycle[1]), (cycle[1], cycle[2]));
-    // Vectors whose correction is a fraction: everything is multiplied.
+    // The correction is a fraction here, so all integers are multiplied by its denominator.
     let fraction = round_multipliers(&[0.6, 0.4], &[&[2], &[-3]]).unwrap();
     assert_eq!(2 * fraction[0], 3 * fraction[1]);
-    // Noise goes.
+    // Noise is removed.
     assert_eq!(round_multipliers(&[0.5, 0.5, 1e-14], &[&[1], &[-1], &[1]]).unwrap()[2], 0);
     assert_eq!(round_multipliers(&[1.0, 1.0], &[&[1], &[1]]), None);
     assert_eq!(round_multipliers(&[0.0], &[&[]]), None);

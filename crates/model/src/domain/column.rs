@@ -1,4 +1,4 @@
-//! The values of one column: which they are, and one of them in a given range.
+//! The values of one column: membership, and choosing a value in a range.
 
 use super::{Column, DomainError, is_f32};
 use crate::feature::NumberType;
@@ -48,7 +48,7 @@ impl Column {
         Ok(self)
     }
 
-    /// The least value of the column that is at least `low`, whatever the greatest is.
+    /// The least value of the column that is at least `low`; its greatest value is not considered.
     pub(super) fn least_from(&self, low: f64) -> Option<f64> {
         let low = self.min.map_or(low, |min| min.max(low));
         if let Some(values) = &self.values {
@@ -59,15 +59,15 @@ impl Column {
             least = least.max(-f64::MAX).ceil();
         }
         if self.f32_only {
-            // Beyond 2^24 every f32 is whole, so what was made whole stays it.
+            // Beyond 2^24 every f32 is whole, so a value that was made whole stays whole.
             let floor = NumberType::F32.floor(least);
             least = if floor == least { floor } else { NumberType::F32.next_up(floor) };
         }
         self.contains(least).then_some(least + 0.0)
     }
 
-    /// A value of the column that a domain reads as a number in `(low, high]`, short to write where there is a
-    /// choice; `None` where the column has none.
+    /// A value of the column that a domain reads as a number in `(low, high]`, short to write if
+    /// there is a choice; `None` if the column has none.
     pub(crate) fn pick(
         &self,
         domain: &crate::feature::InputDomain,
@@ -102,14 +102,15 @@ impl Column {
     }
 }
 
-/// The least f64 that a domain reads as more than `bound`, and the least that it accepts where there is none. Where
-/// no number is read so, one that is not accepted.
+/// The least f64 that a domain reads as more than `bound`, or without a bound the least that it
+/// accepts. If no number is read so, a number that is not accepted.
 fn first_read_above(domain: &crate::feature::InputDomain, bound: Option<f64>) -> f64 {
     let above = |value: f64| match domain.read(value) {
         Some(read) => bound.is_none_or(|bound| read > bound),
         None => value > 0.0,
     };
-    // Numbers in their order: what a domain reads grows with the value, so there is one place where it comes above.
+    // A binary search over all numbers in their order: the number that a domain reads never falls
+    // as the value grows, so there is one place where it first exceeds the bound.
     let (mut low, mut high) = (order(f64::NEG_INFINITY), order(f64::INFINITY));
     while low < high {
         let middle = low + (high - low) / 2;
@@ -122,7 +123,7 @@ fn first_read_above(domain: &crate::feature::InputDomain, bound: Option<f64>) ->
     number(low)
 }
 
-/// The place of a number that is not NaN among all of them.
+/// The position of a number that is not NaN among all of them, in ascending order.
 fn order(value: f64) -> u64 {
     let bits = value.to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }

@@ -1,4 +1,4 @@
-//! What is wrong with a domain, and where.
+//! Errors in a domain, with their places.
 
 use std::fmt;
 

@@ -1,16 +1,19 @@
-//! Inputs on which another model scores at least, or at most, so much: the `where` of a domain.
+//! Conditions on the score of another model, which has to be at least, or at most, a bound: the
+//! `where` of a domain.
 //!
-//! The score is the raw score of that model's own library, in its own arithmetic: where the file fixes every bit, an
-//! input is in the domain if the library's number reaches the bound, and if it does not, it is not. Where the last bits
-//! depend on more than the file (a free order of addition, an intercept that depends on the processor), every input
-//! whose score *may* reach the bound is in: a claim then is about more inputs, never about fewer. An input that the library
-//! refuses has no score and is not in the domain.
+//! The score is the raw score of that model's own library, in its own arithmetic. If the file fixes
+//! every bit of it, an input is in the domain exactly if the library's number reaches the bound. If
+//! the last bits depend on more than the file (a free order of addition, an intercept that depends
+//! on the processor), every input whose score *may* reach the bound is in the domain: a claim then
+//! covers more inputs, never fewer. An input that the library refuses has no score and is not in
+//! the domain.
 //!
-//! Searches and proofs use [`Where::needed`], a bound on the exact sum that every such input reaches: the bound of the
-//! scores less what rounding can do. Some inputs outside of the domain may reach it too, so [`Where::holds`] has the
-//! last word.
+//! Searches and proofs use [`Where::needed`], a bound that the exact sum of every such input
+//! reaches: the bound on the score minus the largest effect of rounding. Some inputs outside of the
+//! domain may reach it too, so [`Where::holds`] decides.
 //!
-//! Invariant of one with a model: its sums cannot overflow, and some choice of leaves reaches `needed`.
+//! Invariant of a condition with a model: the model's sums cannot overflow, and some choice of
+//! leaves reaches `needed`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +25,7 @@ use crate::exact::Exact;
 use crate::ids::{FeatureId, LeafId};
 use crate::tree::Output;
 
-/// Which side of the bound a score has to be on.
+/// The side of the bound on which a score has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     /// The bound or more.
@@ -31,10 +34,11 @@ pub enum Side {
     AtMost,
 }
 
-/// Inputs on which one score of a model is on one side of a bound.
+/// The inputs on which one score of a model is on one side of a bound.
 ///
-/// A certificate names the model by its digest only, so a `Where` that was read from one has no model until somebody
-/// [gives it](Where::with_model); until then nothing is in it and no model can be looked at for it.
+/// A certificate names the model only by its digest, so a `Where` that was read from one has no
+/// model until a caller [gives it](Where::with_model). Until then it holds for no input, and no
+/// model can be restricted to it.
 #[derive(Clone, Debug)]
 pub struct Where {
     digest: [u8; 32],
@@ -44,11 +48,11 @@ pub struct Where {
     scorer: Option<Arc<Scorer>>,
 }
 
-/// A model with what follows from it and a bound.
+/// A model with the number that follows from it and the bound.
 struct Scorer {
     model: Ensemble,
     name: String,
-    /// What the exact sum, times the side's sign, reaches for every input of the domain.
+    /// A number that the exact sum, times the side's sign, reaches on every input of the domain.
     needed: Exact,
 }
 
@@ -59,14 +63,15 @@ impl fmt::Debug for Scorer {
 }
 
 impl PartialEq for Where {
-    /// The digest stands for the model; its name says nothing.
+    /// The digest stands for the model; its name does not matter.
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key() && self.bound == other.bound
     }
 }
 
 impl Where {
-    /// Inputs on which this score of a model, whose digest is given, is on this side of a bound, without the model.
+    /// The inputs on which a score of the model with this digest is on this side of a bound,
+    /// without the model itself.
     pub fn of_digest(digest: [u8; 32], output: u32, side: Side, bound: f64) -> Result<Self, DomainError> {
         if !bound.is_finite() {
             return Err(DomainError::WhereBound { bound });
@@ -74,7 +79,8 @@ impl Where {
         Ok(Self { digest, output, side, bound: bound + 0.0, scorer: None })
     }
 
-    /// The same with its model, whose columns are in the order of those that the domain counts. `name` is for messages.
+    /// The same with its model, whose columns are in the order of the domain's. `name` is used in
+    /// messages.
     pub fn with_model(&self, model: Ensemble, name: &str) -> Result<Self, DomainError> {
         let refused = |what: &dyn Fn(String) -> DomainError| what(name.to_owned());
         let group = self.output as usize;
@@ -91,7 +97,8 @@ impl Where {
             Some(average) if !average.in_raw_scores => Exact::from(1),
             _ => divisor.clone(),
         };
-        // The rounding is that of the averaged score, which times the divisor is at least that of the sum.
+        // The rounding bound is for the averaged score; times the divisor it is at least the bound
+        // for the sum.
         let bound = &(&Exact::finite(self.bound) * &scale) * &Exact::from(self.sign());
         let needed = &bound - &(&rounding * &divisor);
         if highest(&model, group, self.sign()) < needed {
@@ -108,17 +115,17 @@ impl Where {
         Self { scorer: None, ..self.clone() }
     }
 
-    /// What stands for the model in certificates.
+    /// The digest that stands for the model in certificates.
     pub fn digest(&self) -> [u8; 32] {
         self.digest
     }
 
-    /// Which of the model's raw scores is meant.
+    /// The index of the model's raw score.
     pub fn output(&self) -> u32 {
         self.output
     }
 
-    /// Which side of the bound the score has to be on.
+    /// The side of the bound on which the score has to be.
     pub fn side(&self) -> Side {
         self.side
     }
@@ -128,24 +135,24 @@ impl Where {
         self.bound
     }
 
-    /// The model, where it is known.
+    /// The model, if it is known.
     pub fn model(&self) -> Option<&Ensemble> {
         self.scorer.as_ref().map(|scorer| &scorer.model)
     }
 
-    /// What the model is called in messages.
+    /// The model's name in messages.
     pub fn name(&self) -> Option<&str> {
         self.scorer.as_ref().map(|scorer| scorer.name.as_str())
     }
 
-    /// Is the score a sum of path lengths, which its library does not show as it is?
+    /// Is the score a sum of path lengths, which its library does not output directly?
     pub fn is_path_length(&self) -> bool {
         let is =
             |model: &Ensemble| *model.decision() == Decision::Scores(Value::NotFixed(Transform::PathLength));
         self.model().is_some_and(is)
     }
 
-    /// 1 where the sum has to be large, -1 where it has to be small.
+    /// 1 if the sum has to be large, -1 if it has to be small.
     pub fn sign(&self) -> i64 {
         match self.side {
             Side::AtLeast => 1,
@@ -153,13 +160,13 @@ impl Where {
         }
     }
 
-    /// A number that [`sign`](Self::sign) times the model's exact sum, before any division, reaches on every input of the
-    /// domain; `None` without a model.
+    /// A number that [`sign`](Self::sign) times the model's exact sum, before any division, reaches
+    /// on every input of the domain; `None` without a model.
     pub fn needed(&self) -> Option<&Exact> {
         self.scorer.as_ref().map(|scorer| &scorer.needed)
     }
 
-    /// Is this row among them? Without a model none is.
+    /// Does the condition hold for this row? Without a model it holds for none.
     pub fn holds(&self, row: &[f64]) -> bool {
         let Some(scorer) = &self.scorer else { return false };
         let model = &scorer.model;
@@ -182,12 +189,12 @@ impl Where {
         }
     }
 
-    /// What tells it from others, but for the bound.
+    /// Everything that identifies the condition, except the bound.
     pub(super) fn key(&self) -> ([u8; 32], u32, Side) {
         (self.digest, self.output, self.side)
     }
 
-    /// Does it hold for fewer inputs than another with the same key, or for the same?
+    /// Does it hold only for inputs for which another condition with the same key holds?
     pub fn is_within(&self, other: &Self) -> bool {
         self.key() == other.key()
             && match self.side {
@@ -197,7 +204,7 @@ impl Where {
     }
 }
 
-/// The library's raw score of the input that reaches these leaves, where the file fixes it.
+/// The library's raw score of the input that reaches these leaves, if the file fixes it.
 fn raw_score(model: &Ensemble, leaves: &[LeafId], group: usize) -> f64 {
     let accumulation = model.accumulation();
     let number = accumulation.number;
@@ -225,7 +232,7 @@ fn raw_score(model: &Ensemble, leaves: &[LeafId], group: usize) -> f64 {
     }
 }
 
-/// No exact sum of this group, times the sign, is larger.
+/// An upper bound on the exact sums of this group, times the sign.
 fn highest(model: &Ensemble, group: usize, sign: i64) -> Exact {
     let mut total = Exact::finite(model.intercepts()[group]);
     total = &total * &Exact::from(sign);

@@ -3,11 +3,11 @@
 use super::{Column, Domain, Group, GroupKind, Side, Where};
 use crate::ids::FeatureId;
 
-/// Entries of a list that are spelled out.
+/// The most entries of a list that are spelled out.
 const SHOWN: usize = 8;
 
 impl Domain {
-    /// The domain in words, one part each; none for every input.
+    /// The domain in words, one string for each part; empty for every input.
     pub fn words(&self, name: &dyn Fn(FeatureId) -> String) -> Vec<String> {
         let mut parts = Vec::new();
         if !self.missing {
@@ -26,7 +26,7 @@ impl Domain {
 }
 
 impl Column {
-    /// What the column can hold; `missing` is what other columns may be.
+    /// The values that the column can hold; `missing` says whether other columns may be missing.
     fn words(&self, missing: bool) -> String {
         let mut text = match (&self.values, self.min, self.max) {
             (Some(values), _, _) => format!("one of {}", list(values.iter().map(f64::to_string))),
@@ -69,7 +69,7 @@ impl Group {
 }
 
 impl Where {
-    /// Which score is meant, and on which side of the bound it is.
+    /// Which score has to be on which side of the bound.
     pub fn words(&self) -> String {
         let side = match self.side() {
             Side::AtLeast => "at least",
@@ -89,7 +89,7 @@ impl Where {
     }
 }
 
-/// A list that is not too long.
+/// A list, cut after SHOWN entries.
 fn list(entries: impl ExactSizeIterator<Item = String>) -> String {
     let count = entries.len();
     let mut shown: Vec<String> = entries.take(SHOWN).collect();

@@ -1,4 +1,5 @@
-//! Makes an axis: collects what the splits on one feature tell apart, and cuts its values into cells.
+//! Makes an axis: collects the distinctions that the splits on one feature make, and cuts its
+//! values into cells.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +9,13 @@ use crate::feature::{Categories, CategoryRule, InputDomain, NumberType};
 use crate::ids::FeatureId;
 use crate::tree::{Split, Test};
 
-/// Collects what the splits on one feature tell apart.
+/// Collects the distinctions that the splits on one feature make.
 #[derive(Default)]
 pub(super) struct AxisMaker<'a> {
     bounds: Vec<f64>,
     sets: Vec<&'a [u32]>,
-    /// How the models read categories, and their zero windows; more than one way makes the axis numeric.
+    /// How the models read categories, and their zero windows; different readings make the axis
+    /// numeric.
     readings: Vec<(&'a Categories, Option<f64>)>,
     numeric: bool,
 }
@@ -35,7 +37,7 @@ impl<'a> AxisMaker<'a> {
             }
             Test::Member { set, .. } => {
                 let reading = ensemble.features().categories(split.feature).expect("checked by the builder");
-                // No label is near zero without being zero, so windows do not matter there.
+                // No label is near zero without being zero, so windows do not matter here.
                 let joined = matches!(reading.rule, CategoryRule::Joined { .. });
                 let window = if joined { domain.zero_window } else { ensemble.domain().zero_window };
                 let known = |(other, own): &(&Categories, Option<f64>)| {
@@ -53,7 +55,7 @@ impl<'a> AxisMaker<'a> {
         self.numeric = true;
     }
 
-    /// Boundaries around the values of every category that some set names, by every reading.
+    /// Boundaries around the values of every category that some set contains, for every reading.
     fn category_bounds(&self, domain: &InputDomain) -> Vec<f64> {
         let mut codes: Vec<u32> = self.sets.iter().flat_map(|set| set.iter().copied()).collect();
         codes.sort_unstable();
@@ -76,7 +78,8 @@ impl<'a> AxisMaker<'a> {
                 };
                 bounds.extend([below(first, domain.number), below(end, domain.number)]);
             }
-            // Listed values that no set names are known all the same: others count as missing.
+            // Listed values that no set contains are still known categories, while other values
+            // count as missing.
             if let CategoryRule::Listed(values) = &reading.rule {
                 bounds.extend(values.iter().flat_map(|&v| [below(v, domain.number), domain.number.floor(v)]));
             }
@@ -108,7 +111,7 @@ impl<'a> AxisMaker<'a> {
         };
         self.sets.sort();
         self.sets.dedup();
-        // The sets that each code is in; codes with the same ones share a cell.
+        // The sets that contain each code; codes in the same sets share a cell.
         let mut memberships: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for (index, set) in self.sets.iter().enumerate() {
             for &code in *set {
@@ -148,19 +151,19 @@ impl<'a> AxisMaker<'a> {
     }
 }
 
-/// Is there a witness for values that are no category?
+/// Is there a witness for values that are not categories?
 fn has_unseen(categories: &Categories, domain: &InputDomain) -> bool {
     let joined = matches!(categories.rule, CategoryRule::Joined { .. });
     joined || !categories.unseen_is_missing || no_category(categories, domain).is_some()
 }
 
-/// An input that is no category.
+/// An input that is not a category.
 fn no_category(categories: &Categories, domain: &InputDomain) -> Option<f64> {
     let inputs = (1..=1u32 << 16).map(|number| -f64::from(number));
     inputs.filter(|&value| domain.read(value) == Some(value)).find(|&value| categories.code(value).is_none())
 }
 
-/// A value that is in no set, a real category where there is one.
+/// A value that is in no set; a real category if there is one.
 fn outsider(categories: &Categories, members: &BTreeMap<u32, Vec<u32>>) -> Option<f64> {
     let known = match &categories.rule {
         CategoryRule::Listed(values) | CategoryRule::Joined { values, .. } => values.len(),
@@ -172,8 +175,8 @@ fn outsider(categories: &Categories, members: &BTreeMap<u32, Vec<u32>>) -> Optio
         .or(categories.unseen_value())
 }
 
-/// The largest input that a comparison with `threshold` sends to the lower side, `None` where that is no
-/// input or every input.
+/// The largest input that a comparison with `threshold` sends to the lower side, `None` where that
+/// is no input or every input.
 fn boundary(ensemble: &Ensemble, domain: &InputDomain, strict: bool, threshold: f64) -> Option<f64> {
     let mut bound = domain.number.floor(threshold);
     if strict && bound == threshold {
@@ -189,7 +192,8 @@ fn boundary(ensemble: &Ensemble, domain: &InputDomain, strict: bool, threshold: 
     (bound >= smallest && bound < domain.max()).then_some(bound)
 }
 
-/// A model sees zero for its whole window: either all of it is on the lower side of a boundary or none.
+/// A model sees zero for its whole window: either all of it is on the lower side of a boundary or
+/// none.
 fn around_window(bound: f64, window: Option<f64>, number: NumberType) -> f64 {
     match window {
         Some(window) if bound.abs() <= window && bound >= 0.0 => number.floor(window),

@@ -2,8 +2,8 @@
 
 use crate::ids::CellId;
 
-/// A set of cells of one axis, as the cells at which membership changes. Splits by a threshold have one or two
-/// of those, however many cells the axis has.
+/// A set of cells of one axis, stored as the cells at which membership changes. A split by a
+/// threshold has one or two of these, however many cells the axis has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CellSet {
     len: u32,
@@ -27,7 +27,7 @@ impl CellSet {
         set
     }
 
-    /// The cells of `ranges`, which ascend and lie within the axis; they may be empty or touch each other.
+    /// The cells of `ranges`, which ascend and lie within the axis; they may be empty or adjacent.
     pub(super) fn from_ranges(len: usize, ranges: &[(usize, usize)]) -> Self {
         let mut changes: Vec<u32> = Vec::with_capacity(2 * ranges.len());
         for &(from, to) in ranges.iter().filter(|(from, to)| from < to) {
@@ -64,12 +64,12 @@ impl CellSet {
         self.ranges().flat_map(|(from, to)| (from..to).map(CellId))
     }
 
-    /// The cells that are on another side of the set than the cell before them, ascending.
+    /// The cells whose membership differs from that of the cell before them, ascending.
     pub fn changes(&self) -> &[u32] {
         &self.changes
     }
 
-    /// The set as ranges of cells `from..to`, ascending; none is empty and no two touch.
+    /// The set as ranges of cells `from..to`, ascending; none is empty and no two are adjacent.
     pub fn ranges(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.ranges_where(true)
     }

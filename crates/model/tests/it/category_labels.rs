@@ -1,5 +1,5 @@
-//! Two models over one table of labels: what is matched, what is refused, and that the rewritten models decide every
-//! label as their own lists say.
+//! Two models over one table of labels: what is matched, what is refused, and that the rewritten
+//! models decide every label as their own lists do.
 
 use fastrand::Rng;
 use secateur_model::{
@@ -8,7 +8,7 @@ use secateur_model::{
     LabelError, LabelMatch, NodeId, NumberType, Order, Output, Side, Split, Test, TreeBuilder, Where,
 };
 
-/// Which library a model is of.
+/// The library of a model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Library {
     LightGbm,
@@ -28,8 +28,8 @@ fn categories(library: Library, labels: Option<Vec<Label>>) -> Categories {
     Categories { rule, unseen_is_missing, labels }
 }
 
-/// Stumps on one categorical column, each with a set of codes and a side for missing values; the score is
-/// 1, 2, 4, ... for those that send the input left, so that it tells all sides apart.
+/// Stumps on one categorical column, each with a set of codes and a side for missing values. The
+/// stumps that send the input left add 1, 2, 4, ..., so that the score tells all sides apart.
 fn model(library: Library, categories: Categories, stumps: &[(&[u32], bool)]) -> Ensemble {
     let mut features = Features::named(vec!["colour".to_owned()]);
     features.set_categories(FeatureId(0), categories);
@@ -66,7 +66,7 @@ fn texts(labels: &[&str]) -> Option<Vec<Label>> {
     Some(labels.iter().map(|&label| Label::text(label)).collect())
 }
 
-/// What the library makes of a label, from the rules in words: the score, or `None` where it refuses.
+/// The library's score of a label, from the rules in words; `None` if it refuses the label.
 fn sent(library: Library, model: &Ensemble, label: &str) -> Option<f64> {
     let known = model.features().categories(FeatureId(0)).unwrap().labels.as_ref().unwrap();
     match known.iter().position(|other| *other == Label::text(label)) {
@@ -87,7 +87,8 @@ fn every_label_is_decided_as_its_own_list_says() {
             let mut list = names.to_vec();
             rng.shuffle(&mut list);
             list.truncate(rng.usize(1..=names.len()));
-            // Codes beyond the list too: a file may name them, and no label stands for them.
+            // Codes beyond the list are included: a file may contain them, but no label stands for
+            // them.
             let most = list.len() as u32 + if library == Histogram { 0 } else { 2 };
             let sets: Vec<Vec<u32>> = (0..3).map(|_| (0..most).filter(|_| rng.bool()).collect()).collect();
             let stumps: Vec<(&[u32], bool)> = sets.iter().map(|set| (&set[..], rng.bool())).collect();
@@ -149,7 +150,7 @@ fn every_label_is_decided_as_its_own_list_says() {
                 assert_eq!(scores.to_vec(), expected, "seed {seed}: {label:?} {witness}");
                 cells.push(scores);
             }
-            // And no label that both accept is left out.
+            // No label that both accept is left out.
             for label in names.iter().chain(&["no such label"]) {
                 let answers: Vec<Option<f64>> =
                     (0..2).map(|m| sent(libraries[m], &models[m], label)).collect();
@@ -207,12 +208,12 @@ fn labels_have_types() {
     // Numbers are equal by value.
     let expected = [("Integer(1)".to_owned(), 1.0, 0.0), ("Integer(2)".to_owned(), 0.0, 1.0)];
     assert_eq!(told(&integers, &floats), expected);
-    // Text is no number.
+    // Text is not a number.
     let digits = with(vec![Label::text("1"), Label::text("2")]);
     let unknown = 0.0;
     assert_eq!(told(&integers, &digits)[0], ("Integer(1)".to_owned(), 1.0, unknown));
     assert_eq!(told(&integers, &digits)[2], ("Text(\"1\")".to_owned(), unknown, 1.0));
-    // So are truth values among themselves, and text is none either.
+    // Truth values match among themselves, and text is not a truth value.
     let truth = with(vec![Label::Boolean(true), Label::Boolean(false)]);
     let turned = with(vec![Label::Boolean(false), Label::Boolean(true)]);
     let expected = [("Boolean(true)".to_owned(), 1.0, 0.0), ("Boolean(false)".to_owned(), 0.0, 1.0)];
@@ -261,7 +262,7 @@ fn lists_without_columns_have_to_be_the_same() {
     assert!(!LabelMatch::new(&first, &first).unwrap().unplaced_by_code());
     assert_eq!(LabelMatch::new(&first, &other).unwrap_err(), LabelError::Unplaced);
     assert!(LabelMatch::new(&first, &without).unwrap().unplaced_by_code());
-    // In another order of the columns nobody knows which list is whose.
+    // If the columns are in another order, it is unknown which list belongs to which column.
     let names = Features::named(vec!["size".to_owned(), "colour".to_owned()]);
     let moved = first.with_column_order(&names).unwrap();
     assert_eq!(LabelMatch::new(&moved, &moved).unwrap_err(), LabelError::Unplaced);
@@ -269,7 +270,8 @@ fn lists_without_columns_have_to_be_the_same() {
     assert!(LabelMatch::new(&first, &first.with_column_order(&own).unwrap()).is_ok());
 }
 
-/// A CatBoost model: a test for equality for each hash of its list, scores 1, 2, 4, ... for those that are not equal.
+/// A CatBoost model with a test for equality for each hash of its list; labels that are not equal
+/// add 1, 2, 4, ...
 fn hashed(hashes: &[u32]) -> Ensemble {
     let labels = Some(hashes.iter().map(|&hash| Label::Hash(hash)).collect());
     let categories = Categories { rule: CategoryRule::Hashed, unseen_is_missing: false, labels };
@@ -277,7 +279,7 @@ fn hashed(hashes: &[u32]) -> Ensemble {
     features.set_categories(FeatureId(0), categories);
     let sets: Vec<Vec<u32>> = (0..hashes.len() as u32).map(|code| vec![code]).collect();
     let stumps: Vec<(&[u32], bool)> = sets.iter().map(|set| (&set[..], true)).collect();
-    // The side of XGBoost's sets is the one of CatBoost's tests: what is equal goes right.
+    // Here XGBoost's sets behave like CatBoost's tests: equal values go right.
     build(XgBoost, features, &stumps)
 }
 
@@ -301,7 +303,8 @@ fn a_missing_category_is_no_input_of_catboost() {
             assert!(matched.models().iter().all(|model| model.accepts(&witness)));
         }
     }
-    // A column that no split of the other model looks at is refused by its library all the same.
+    // A missing value is refused by the library even if no split of the other model uses the
+    // column.
     let number = build(XgBoost, Features::named(vec!["colour".to_owned()]), &[]);
     let unused = hashed(&[]);
     for pair in [[&unused, &first], [&first, &unused]] {
@@ -359,7 +362,8 @@ fn a_model_that_scores_codes_cannot_choose_among_joined_labels() {
     let domain = Domain::everything().with_wheres(vec![own.unwrap()]);
     // The second model's codes are not those that the third reads.
     assert!(matches!(second.within(&domain), Err(DomainError::WhereCategories { .. })));
-    // Nor are those of the list that both share, should nobody have asked the second model.
+    // Nor are they the codes of the list that both models share, even if the second model was not
+    // asked.
     let narrowed = first.within(&domain).unwrap();
     let matched = LabelMatch::new(&narrowed, &second).unwrap();
     assert_eq!(matched.joined().count(), 1);

@@ -1,4 +1,5 @@
-//! Grids of domains, judged by the definition of a domain: every input of it has a cell, every cell an input of it.
+//! Grids of domains, compared with the definition of a domain: every input of the domain has a
+//! cell, and every cell has an input of it.
 
 use fastrand::Rng;
 use secateur_model::{
@@ -28,7 +29,7 @@ fn a_grid_has_a_cell_for_every_input_of_the_domain_and_no_other() {
         let models = [&*narrow, &second];
         let grid = match Grid::new(&models) {
             Ok(grid) => grid,
-            // The second model's own values alone may be refused.
+            // The domain may leave nothing that the second model accepts.
             Err(GridError::Domain(_)) => continue,
             Err(error) => panic!("seed {seed}: {error}"),
         };
@@ -40,7 +41,7 @@ fn a_grid_has_a_cell_for_every_input_of_the_domain_and_no_other() {
         groups += drawn.groups().len();
         let whole = Grid::new(&[&first, &second]).unwrap();
         dropped += usize::from(grid.log10_cells() < whole.log10_cells());
-        // Cells in one, inputs in the other: they reach the same lists of leaves.
+        // The rows of all cells and the inputs of the domain reach the same lists of leaves.
         let reached = |row: &Vec<f64>| [leaves(&first, row), leaves(&second, row)];
         let mut by_cells: Vec<_> = every_row(&grid)
             .map(|row| {
@@ -60,12 +61,12 @@ fn a_grid_has_a_cell_for_every_input_of_the_domain_and_no_other() {
             assert_eq!(reached(&grid.witness(&cells)), reached(row), "seed {seed}: {row:?}");
         }
         inputs += rows.len();
-        // What is outside has no cell.
+        // Rows outside of the domain have no cell.
         for row in every_row(&whole).filter(|row| !drawn.contains(row)) {
             assert_eq!(grid.cells_of(&row), None, "seed {seed}: {row:?}");
             assert!(!narrow.accepts(&row));
         }
-        // Sides of splits are those of the witnesses.
+        // Each split sends a cell where it sends the cell's witness.
         for (model, own) in models.iter().zip([&first, &second]) {
             for split in model.trees().iter().flat_map(|tree| tree.splits()) {
                 let axis = grid.axis_of(split.feature).unwrap();

@@ -1,4 +1,5 @@
-//! A model that rounds its inputs to f32, as one that reads doubles: the same bits on every double that its library takes.
+//! A model that rounds its inputs to f32 and its version that reads doubles give the same bits on
+//! every double that the library accepts.
 
 use fastrand::Rng;
 use secateur_model::{NumberType, Predictor, Test};
@@ -24,7 +25,7 @@ fn rounding_inputs_is_moving_thresholds() {
         };
         assert!(comparisons && other.domain().number == NumberType::F64, "seed {seed}");
         models += 1;
-        // Doubles around every point where the rounding of one goes another way.
+        // Doubles around every point where the direction of rounding changes.
         let mut values = vec![0.0, -0.0, 1e-46, -1e-46, 1e39, -1e39, 3.4028235677973366e38, f64::MAX];
         for tree in model.trees() {
             for split in tree.splits() {
@@ -49,7 +50,7 @@ fn rounding_inputs_is_moving_thresholds() {
             let theirs = predictors[1].raw_scores(&row).expect("what the library takes is taken");
             let bits = |scores: &[f64]| scores.iter().map(|score| score.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&ours), bits(&theirs), "seed {seed}: {row:?}");
-            // Without moved thresholds some of these rows go another way.
+            // Some of these rows would take another path without moved thresholds.
             moved += u32::from(row.iter().any(|&value| NumberType::F32.round(value) != value));
         }
     }

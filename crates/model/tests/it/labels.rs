@@ -1,4 +1,4 @@
-//! Class labels: when two of them are the same, and a model with others.
+//! Class labels: when two of them are the same, and models with other labels.
 
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, EnsembleBuilder, Features, GroupId, InputDomain,
@@ -33,12 +33,12 @@ fn labels_are_the_same_if_a_program_would_find_them_equal() {
         assert_eq!(same(b, a), equal, "{b:?} and {a:?}");
     }
     assert_eq!(same(&text(["b", "a"]), &text(["a", "b"])), [[false, true], [true, false]]);
-    // What is written alike is not the same label: 1 == "1" is false.
+    // Labels of different types that look the same are different: 1 == "1" is false.
     for (labels, texts) in [(&whole, ["0", "1"]), (&real, ["-0.0", "1.0"]), (&flags, ["False", "True"])] {
         assert_eq!(same(labels, &text(texts)), [[false; 2]; 2]);
         assert_eq!(same(&text(texts), labels), [[false; 2]; 2]);
     }
-    // No label is read through a rounded number, and what is no number is equal to nothing.
+    // Labels are not compared as rounded numbers, and NaN equals nothing.
     let large = ClassLabels::Integers(vec![(1 << 53) + 1, 1 << 53]);
     let rounded = ClassLabels::Floats(vec![9007199254740992.0, f64::NAN]);
     assert_eq!(same(&large, &rounded), [[false, false], [true, false]]);

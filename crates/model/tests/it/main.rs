@@ -1,4 +1,5 @@
-//! Ensembles, domains and labels against brute force; one binary, so that the tests are linked once.
+//! Tests of ensembles, domains and labels against brute force; one binary, so that the tests are
+//! linked once.
 
 mod category_labels;
 mod domains;

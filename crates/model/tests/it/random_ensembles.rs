@@ -19,7 +19,7 @@ fn cases() -> impl Iterator<Item = (u64, Rng, Ensemble)> {
     })
 }
 
-/// The same, and those that accept missing values once more without them.
+/// The same, and those that accept missing values a second time without them.
 fn scoped_cases() -> impl Iterator<Item = (u64, Rng, Ensemble)> {
     cases().flat_map(|(seed, rng, model)| {
         let narrow = model.within(&Domain::no_missing()).unwrap().into_owned();
@@ -28,8 +28,8 @@ fn scoped_cases() -> impl Iterator<Item = (u64, Rng, Ensemble)> {
     })
 }
 
-/// The same as [`cases`], half of them with intercepts that are known up to an error only: large or tiny beside the
-/// rounding, also beyond the intercept itself.
+/// The same as [`cases`], half of them with intercepts that are known only up to an error: large or
+/// tiny compared with the rounding, sometimes larger than the intercept itself.
 fn uncertain_cases() -> impl Iterator<Item = (u64, Rng, Ensemble)> {
     cases().map(|(seed, mut rng, model)| {
         if seed % 2 == 0 {
@@ -57,7 +57,7 @@ fn uncertain_cases() -> impl Iterator<Item = (u64, Rng, Ensemble)> {
     })
 }
 
-/// The library's arithmetic, written down as plainly as possible.
+/// The library's arithmetic, written as plainly as possible.
 fn plain_scores(model: &Ensemble, row: &[f64]) -> (Vec<f64>, ClassId) {
     let how = model.accumulation();
     let first = how.intercept == InterceptPosition::First;
@@ -105,7 +105,7 @@ fn random_row(rng: &mut Rng, model: &Ensemble) -> Vec<f64> {
     };
     loop {
         let row: Vec<f64> = (0..model.features().len()).map(|_| value(rng)).collect();
-        // Some columns of categories refuse what the others take.
+        // Some categorical columns refuse values that other columns accept.
         if model.accepts(&row) {
             return row;
         }
@@ -159,7 +159,7 @@ fn a_joint_grid_tells_apart_what_either_model_does() {
         let [first, second] = shapes.each_ref().map(|shape| ensemble(&mut rng, shape));
         mixed += u32::from(shapes[0].categorical > 0 && shapes[0].rule != shapes[1].rule);
         let grid = Grid::new(&[&first, &second]).unwrap();
-        // What each split sends left, cell by cell, by the cells' own witnesses.
+        // The cells that each split sends left, judged by the cells' witnesses.
         for model in [&first, &second] {
             for split in model.trees().iter().flat_map(|tree| tree.splits()) {
                 let axis = &grid.axes()[grid.axis_of(split.feature).unwrap()];
@@ -182,7 +182,7 @@ fn a_joint_grid_tells_apart_what_either_model_does() {
         }
         for _ in 0..60 {
             let row = random_row(&mut rng, &first);
-            // Only what both read as it is: the joint domain may be narrower.
+            // Only values that both models read unchanged: the joint domain may be narrower.
             let row: Vec<f64> = row.iter().map(|&v| grid.domain().number.round(v)).collect();
             if ![&first, &second].iter().all(|model| model.accepts(&row))
                 || row.iter().any(|&v| grid.domain().read(v).is_none())
@@ -233,10 +233,11 @@ fn a_scope_without_missing_values_leaves_out_their_cells_and_nothing_else() {
         assert_eq!((narrow.inputs().clone(), narrow.accepts_missing()), (Domain::no_missing(), true));
         let [all, some] = [&model, &*narrow].map(|model| Grid::new(&[model]).unwrap());
         for (before, after) in all.axes().iter().zip(some.axes()) {
-            // The missing cell goes, and where unseen categories were in it, one of their own comes.
+            // The missing cell is removed, and if unseen categories were in it, they get a cell of
+            // their own.
             let counts_unseen = !before.is_numeric()
                 && model.features().categories(before.feature()).is_some_and(|c| c.unseen_is_missing);
-            // Some columns of categories refuse missing values anyway.
+            // Some categorical columns refuse missing values anyway.
             let missing = model.features().accepts_missing(before.feature());
             assert_eq!(before.missing_cell().is_some(), missing, "seed {seed}");
             assert_eq!(after.missing_cell(), None);
@@ -247,7 +248,8 @@ fn a_scope_without_missing_values_leaves_out_their_cells_and_nothing_else() {
         }
         for _ in 0..20 {
             let row = random_row(&mut rng, &model);
-            // Whether some split looks at the column or not: such a row is no input of the scope.
+            // Such a row is not an input of the scope, whether or not a split uses the missing
+            // column.
             let missing = row.iter().any(|value| value.is_nan());
             assert_eq!(some.cells_of(&row).is_none(), missing, "seed {seed}: {row:?}");
         }
@@ -281,7 +283,7 @@ fn the_left_cells_of_a_split_are_those_whose_witness_goes_left() {
 fn no_cell_is_further_from_the_exact_score_than_the_rounding_bound() {
     let (mut tight, mut tighter) = (0, 0);
     for (seed, mut rng, model) in uncertain_cases() {
-        // The tighter of the two bounds, so that what holds for it holds for both.
+        // Tests the tighter of the two bounds, so that the result holds for both.
         let (loose, rounding) = (model.rounding().unwrap(), model.score_rounding().unwrap());
         for (loose, tight) in loose.scores.iter().zip(&rounding.scores) {
             assert!(tight <= loose, "seed {seed}: {tight} above {loose}");
@@ -314,7 +316,7 @@ fn no_cell_is_further_from_the_exact_score_than_the_rounding_bound() {
 
 #[test]
 fn the_bound_for_scores_is_nearly_met_where_every_addition_rounds_the_same_way() {
-    // Each addition behind the first rounds up by almost half a unit in the last place of 1.
+    // Each addition after the first rounds up by almost half a unit in the last place of 1.
     let bit = f64::from(1.01f32) * 0.5f64.powi(24);
     for order in [Order::File, Order::Any] {
         let number = NumberType::F32;
@@ -413,7 +415,8 @@ fn an_intercept_that_comes_last_counts_as_one_addition_more() {
 
 #[test]
 fn multiplying_a_sum_is_a_rounding_of_its_own() {
-    // Products and the sums behind them often round the same way, so bounds that leave one of the two out are too small.
+    // Products and the sums that follow them often round the same way, so bounds that leave one of
+    // the two out are too small.
     let mut rng = Rng::with_seed(7);
     let number = NumberType::F32;
     let (mut nearest, mut nearest_local, mut nearest_here) = (0.0f64, 0.0f64, 0.0f64);
@@ -452,8 +455,8 @@ fn multiplying_a_sum_is_a_rounding_of_its_own() {
     );
 }
 
-/// The scores that the decision sees, with the trees added in a random order where order is free, and with
-/// any intercept that the library may have.
+/// The scores that the decision uses, with the trees added in a random order if the order is free,
+/// and with any intercept that the library may have.
 fn decided_scores(rng: &mut Rng, model: &Ensemble, row: &[f64]) -> Vec<f64> {
     let how = model.accumulation();
     let leaves: Vec<_> = model.leaves(row).collect();

@@ -1,4 +1,4 @@
-//! The builder refuses what no library could execute, and says where.
+//! The builder refuses models that no library could execute, and says where the fault is.
 
 use secateur_model::{
     Accumulation, Average, BuildError, Categories, CategoryRule, ClassLabels, Decision, EnsembleBuilder,
@@ -32,7 +32,7 @@ fn member(feature: u32, set: &[u32]) -> Split<'_> {
     Split { feature: FeatureId(feature), test: Test::Member { set, members_left: true }, missing_left: false }
 }
 
-/// What the builder says of a tree made by `make`.
+/// The builder's error for a tree made by `make`.
 fn refusal(make: impl FnOnce(&mut TreeBuilder)) -> BuildError {
     refusal_with(Output::Group(GroupId(0)), 1.0, make)
 }
@@ -129,7 +129,7 @@ fn broken_leaves_are_refused() {
         BuildError::LeafWidth { tree: T, node: N(2), expected: 1, found: 1 }
     );
     for value in [f64::INFINITY, 0.1] {
-        // 0.1 is no f32.
+        // 0.1 is not an f32.
         let number = NumberType::F32;
         assert_eq!(
             refusal(|t| {

@@ -1,5 +1,5 @@
-//! One-against-all sigmoids in f64: the certain margin where scores are low or moderate, and none with the true
-//! reason where they saturate.
+//! One-against-all sigmoids in f64: there is a certain margin if scores are low or moderate, and
+//! none, with the true reason, if they saturate.
 
 use fastrand::Rng;
 use secateur_model::{
@@ -7,7 +7,7 @@ use secateur_model::{
     InterceptPosition, NoMargin, NumberType, Order, Output, TreeBuilder,
 };
 
-/// A model of constants: each class has one score, whatever the input.
+/// A model of constants: each class has the same score on every input.
 fn constants(scale: f64, scores: &[f64]) -> Ensemble {
     let domain = InputDomain { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
     let accumulation = Accumulation {
@@ -35,7 +35,8 @@ fn a_lead_of_more_than_the_margin_decides_for_low_and_moderate_scores() {
     let (mut collapsed, mut low) = (0, 0);
     for _ in 0..20_000 {
         let scale = [0.3, 1.0, 1.3, 4.0][rng.usize(0..4)];
-        // The third score sets the range, so that the margin is that of models that reach so far.
+        // The third score sets the range, so that the margin is that of a model whose scores reach
+        // that far.
         let high = (rng.f64() * 735.0 - 699.0) / scale;
         let floor = -699.0 / scale * rng.f64();
         let margin = constants(scale, &[high, high, floor.min(high)]).certain_margin();
@@ -63,7 +64,7 @@ fn saturation_and_overflow_are_told_apart() {
         matches!(why, Some(NoMargin::Saturation { from, reached, scale }) if from < 28.3 && (64.0..64.1).contains(&reached) && scale == 1.3),
         "{why:?}"
     );
-    // Those scores get the same probability, and the lower class.
+    // Those scores get the same probability, so the lower class wins.
     assert_eq!(Decision::ArgmaxSigmoid { scale: 1.3 }.class(&[29.0, 64.0]), ClassId(0));
     let low = constants(1.0, &[-1000.0, 1.0]);
     assert!(matches!(low.no_margin(), Some(NoMargin::Saturation { reached, .. }) if reached >= 1000.0));

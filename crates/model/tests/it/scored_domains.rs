@@ -1,5 +1,5 @@
-//! Domains that ask for scores of other models: which rows they hold, from the library's own prediction; which bound of the
-//! exact sum all of those reach; and what is refused.
+//! Domains with conditions on scores of other models: which rows they hold, judged by the library's
+//! own prediction; which bound the exact sums of all those rows reach; and what is refused.
 
 use fastrand::Rng;
 use secateur_model::{
@@ -9,7 +9,7 @@ use secateur_model::{
 };
 use secateur_testkit::{Shape, ensemble, every_row, scored_domain};
 
-/// Anything that tells models apart will do here.
+/// Any function that distinguishes the models suffices here.
 fn digest(model: &Ensemble) -> [u8; 32] {
     [model.trees().len() as u8; 32]
 }
@@ -44,7 +44,8 @@ fn a_row_is_in_where_the_librarys_score_is() {
             let sum = &scorer.exact_sums(scorer.leaves(&read))[output] * &Exact::from(own.sign());
             let reaches = &sum >= own.needed().unwrap();
             if scorer.scores_vary() {
-                // More than what is computed here, and never less.
+                // All inputs that may reach the bound are in the domain, and those that are
+                // computed to reach it are among them.
                 assert!(own.holds(row) == reaches && (reaches || !there), "seed {seed}");
                 continue;
             }
@@ -93,7 +94,7 @@ fn all_of_a_cell_is_in_the_domain_or_nothing_of_it() {
             assert!(grid.scores_hold(&own) && drawn.contains(&row), "seed {seed}: {row:?}");
         }
         partly += usize::from(held > 0 && held < cells);
-        // Other rows of the product, beside the witnesses.
+        // Other rows of the product besides the witnesses.
         for row in secateur_testkit::inputs_of(&drawn.without_wheres(), &[&model], 500).unwrap_or_default() {
             let known = grid.cells_of(&row);
             assert_eq!(known.is_some(), narrow.accepts(&row) && drawn.contains(&row), "seed {seed}: {row:?}");
@@ -144,7 +145,7 @@ fn what_does_not_fit_is_refused() {
     let double = with(NumberType::F64, 2);
     let told = refused(low(), &double, Domain::everything());
     assert!(told.starts_with("column 0: of this model and w.json one reads float32 numbers"), "{told}");
-    // Where every column holds float32 values, both read the same.
+    // If every column holds only float32 values, both read the same.
     let single = Column { f32_only: true, ..Column::default() };
     let few = Column { values: Some(vec![0.0, 0.5]), ..Column::default() };
     let alike = Domain::new(true, [(FeatureId(0), single), (FeatureId(1), few)], vec![]).unwrap();
@@ -154,7 +155,7 @@ fn what_does_not_fit_is_refused() {
     let told = bare.fits(&model).unwrap_err().to_string();
     assert!(told.contains("not given") && told.contains(&"03".repeat(32)), "{told}");
     assert!(model.within(&bare).is_err() && !bare.is_everything());
-    // Labels of categories that mean something else there.
+    // Labels of categories that have another meaning there.
     let labelled = |names: [&str; 2]| {
         let mut features = Features::unnamed(1);
         let labels = Some(names.map(Label::text).to_vec());
@@ -181,7 +182,8 @@ fn what_does_not_fit_is_refused() {
     assert!(told.starts_with("column 0: w.json reads its categories in another way"), "{told}");
 }
 
-/// Missing values only, and a model that takes none: each part has an input, and there is none of all.
+/// Only missing values are allowed, but the model accepts none: each part of the domain has an
+/// input, but the whole has none.
 #[test]
 fn what_a_model_that_scores_does_not_accept_is_refused() {
     let with = |missing: bool, seed: u64| {

@@ -1,4 +1,4 @@
-//! Boxes on their way to and from other threads and machines.
+//! Sends boxes to other threads and machines, and receives them.
 
 use std::collections::VecDeque;
 
@@ -11,9 +11,9 @@ use crate::lens::Lens;
 use crate::record::Record;
 use crate::stop::{Cancel, Progress, SearchBudget, StopReason};
 
-/// Bytes of steps in one answer, about.
+/// About how many bytes of steps one answer may have.
 const MOST_BYTES: usize = 1 << 19;
-/// Work on small boxes in one job, in entries of tables and sums: a second or a few.
+/// Work on small boxes in one job, in entries of tables and sums: about one to three seconds.
 const MOST_WORK: u64 = 1 << 29;
 /// Bytes that the boxes of one job may take.
 const MEMORY: u64 = 1 << 26;
@@ -27,7 +27,7 @@ impl Search<'_> {
         self.record
     }
 
-    /// How others visit the boxes of this search.
+    /// The setup with which others visit the boxes of this search.
     pub(crate) fn setup(&self, question: Question) -> Setup {
         Setup {
             question,
@@ -39,14 +39,14 @@ impl Search<'_> {
         }
     }
 
-    /// What is left, in the order of paths, and what was found.
+    /// The boxes that are left, in the order of their paths, and the solutions found.
     #[expect(clippy::type_complexity, reason = "the two parts of a rest")]
     pub(crate) fn open(&self, rest: Rest) -> (VecDeque<OpenBox>, Vec<(Vec<bool>, Vec<CellId>)>) {
         // The top of the stack comes first in order.
         (rest.stack.into_iter().rev().map(OpenBox::from).collect(), rest.found)
     }
 
-    /// The reverse of [`open`](Self::open); what is closed counts as done.
+    /// The reverse of [`open`](Self::open); the closed part of the space counts as done.
     pub(crate) fn rest(&self, open: Vec<OpenBox>, found: Vec<(Vec<bool>, Vec<CellId>)>) -> Rest {
         let left: u64 = open.iter().map(|open| Progress::of_depth(open.path.len())).sum();
         self.progress.add(0, Progress::of_depth(0).saturating_sub(left));
@@ -58,13 +58,14 @@ impl Search<'_> {
         self.report(&mut nodes.clone(), &mut closed.clone());
     }
 
-    /// Are these solutions indeed?
+    /// Do all of these cells solve the system, and does the caller accept them?
     pub(crate) fn confirms(&self, found: &[(Vec<bool>, Vec<CellId>)]) -> bool {
         found.iter().all(|(_, cells)| self.system.holds(cells) && (self.accept)(cells))
     }
 
-    /// Visits these boxes, which are in the order of their paths, until about so many are visited. The steps are in the answer where
-    /// they are wanted, and not in the record. An answer after a switch is incomplete, and to be thrown away.
+    /// Visits boxes, given in the order of their paths, until about `limit` are visited. With
+    /// `steps`, the answer has the steps; the record never gets them. If `cancel` was used, the
+    /// answer is incomplete and must be discarded.
     pub(crate) fn work(&self, boxes: Vec<OpenBox>, limit: u64, steps: bool, cancel: &Cancel) -> Answer {
         let mut stack: Vec<Region> = boxes.into_iter().rev().map(|open| self.region(open)).collect();
         let mut scratch = self.scratch();
@@ -76,7 +77,7 @@ impl Search<'_> {
         if let Err(StopReason::Memory) = self.dive(&mut stack, &mut scratch, &budget, limit, &|_| false)
             && self.nodes() == nodes
         {
-            // So much is needed for a single box.
+            // A single box needs more memory than that, so visit one without this limit.
             budget.memory = None;
             let _ = self.dive(&mut stack, &mut scratch, &budget, 1, &|_| false);
         }

@@ -1,5 +1,5 @@
-//! How boxes are closed without a bound: a small one by joining two halves, one with at most two open axes by looking
-//! at each cell.
+//! Closes boxes without a bound: a small box by joining two halves, a box with at most two open
+//! axes by checking each cell.
 
 use secateur_model::CellId;
 
@@ -8,11 +8,11 @@ use crate::record::ProofStep;
 use crate::small_box::{Judged, Looked};
 use crate::stop::{SearchBudget, StopReason};
 
-/// A box with twice the work that is done at once is looked at again when this part of its cells is left (2^-0.2);
-/// with four times the work, this part of this part, and so on.
+/// A box whose work is up to twice the limit is tried again when this fraction of its cells
+/// (2^-0.2) is left; with up to four times the limit, the square of this fraction, and so on.
 const PACE: f64 = 0.87;
 impl Search<'_> {
-    /// Closes the box as a small one, where it is one; `false` where it has to be split.
+    /// Closes the box as a small one if it is small; `false` if it has to be split.
     pub(super) fn look_as_small(&self, region: &mut Region, scratch: &mut Scratch) -> bool {
         if !self.joins || region.cells() > region.small {
             return false;
@@ -35,7 +35,7 @@ impl Search<'_> {
                 scratch.found.push((region.path.clone(), cells));
                 true
             }
-            // Where more solutions are wanted, the box is split until each cell is looked at.
+            // If more solutions are wanted, the box is split until each cell is checked.
             Looked::Solution(_) | Looked::Unclear => {
                 region.small = region.cells() * PACE;
                 false
@@ -47,7 +47,8 @@ impl Search<'_> {
         }
     }
 
-    /// A box that reaches the bounds of two rows. Where all its cells reach the same leaves, one stands for all.
+    /// Judges a box that reaches the bounds of two rows, by its first cell. If all its cells reach
+    /// the same leaves, that cell stands for all.
     fn judge(&self, ranges: &[(u32, u32)]) -> Judged {
         let cells: Vec<CellId> = ranges.iter().map(|range| CellId(range.0)).collect();
         if self.system.holds(&cells) && (self.accept)(&cells) {
@@ -57,7 +58,8 @@ impl Search<'_> {
         if settled { Judged::Nothing } else { Judged::Unclear }
     }
 
-    /// Looks at each cell of a box with at most two open axes; an error where the time ended before the last one.
+    /// Checks each cell of a box with at most two open axes; an error if the time ends before the
+    /// last one.
     pub(super) fn look_at_each(
         &self,
         region: &Region,
@@ -89,8 +91,8 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Looks at each cell of a box with at most one open axis. There every piece's leaf is known from
-    /// the cell, so upper bounds are values.
+    /// Checks each cell of a box with at most one open axis. There each cell determines the leaf of
+    /// every piece, so upper bounds are values.
     fn look_along(
         &self,
         region: &Region,
@@ -124,7 +126,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// The last word on one cell: exact, and by the caller's own check.
+    /// The final decision on one cell: exact, and by the caller's own check.
     fn look_at(&self, cells: Vec<CellId>, region: &Region, scratch: &mut Scratch) {
         let exact = self.lenses[..self.rows].iter().all(|lens| lens.exact);
         if (exact || self.system.holds(&cells)) && (self.accept)(&cells) {

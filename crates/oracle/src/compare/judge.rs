@@ -1,4 +1,4 @@
-//! The libraries' own arithmetic as the last word on an input that the search found.
+//! Judges the inputs that the search found, with the libraries' own arithmetic.
 
 use std::sync::Mutex;
 
@@ -6,12 +6,13 @@ use secateur_model::{CellId, ClassId, Ensemble, Exact, LeafId, Predictor};
 
 use super::{Comparison, Counterexample, Lead};
 
-/// The libraries' own arithmetic as the last word.
+/// Decides with the libraries' own arithmetic whether an input is a counterexample.
 pub(super) struct Judge<'a> {
     comparison: &'a Comparison<'a>,
     first: Predictor<'a>,
     second: Predictor<'a>,
-    /// What the second model's decision rule needs, where the last bits of its scores vary.
+    /// The lead that the second model's decision rule itself needs; set only if its decisions vary
+    /// with last bits.
     gap: Option<f64>,
 }
 
@@ -25,14 +26,14 @@ impl<'a> Judge<'a> {
 
     pub(super) fn refuted_by(&self, row: &[f64]) -> Option<Counterexample> {
         let domain = self.comparison.layout.grid().domain();
-        // Columns that no split looks at count too: a counterexample is an input of the claim.
+        // Columns that no split uses count too: a counterexample is an input of the claim.
         let models = self.comparison.models();
         if row.iter().any(|&value| domain.read(value).is_none())
             || !models.iter().all(|model| model.accepts(row))
         {
             return None;
         }
-        // Columns of labels take nothing but their labels.
+        // Columns of labels accept only their labels.
         self.comparison.layout.cells_of(row)?;
         let first = self.comparison.first();
         let winner = exact_class(first, row);
@@ -54,8 +55,8 @@ impl<'a> Judge<'a> {
         differ.then_some(found)
     }
 
-    /// Is a solution of a system a counterexample? One where only the last bits that vary could make a
-    /// difference is noted in `open`.
+    /// Is a solution of a system a counterexample? If only last bits that vary could make a
+    /// difference, its input is noted in `open`.
     pub(super) fn differs(&self, cells: &[CellId], open: &Mutex<Option<Vec<f64>>>) -> bool {
         let grid = self.comparison.layout.grid();
         if !grid.scores_hold(cells) {
@@ -68,7 +69,8 @@ impl<'a> Judge<'a> {
         let [first, second] = self.library_classes(&row);
         let model = self.comparison.second();
         let certain = || self.gap.is_some_and(|gap| certain_in_any_order(model, &row, gap));
-        // Within the gap of a cut nobody knows on which side of the caller's threshold the probability is.
+        // Within the gap of a cut it is unknown on which side of the caller's threshold the
+        // probability is.
         let either_side = || model.cut().is_some_and(|cut| cut.gap > 0.0) && !certain();
         if self.comparison.classes[first.index()] != second && !either_side() {
             return true;
@@ -99,7 +101,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The class of a row in exact arithmetic, ties by the library's rule.
+/// The class of a row in exact arithmetic; ties follow the library's rule.
 pub fn exact_class(model: &Ensemble, row: &[f64]) -> ClassId {
     let read: Vec<f64> = row
         .iter()
@@ -119,7 +121,7 @@ pub fn exact_class(model: &Ensemble, row: &[f64]) -> ClassId {
         .expect("leads order the classes")
 }
 
-/// Is the decision on this row the same in whatever order the library adds?
+/// Is the decision on this row the same for every order in which the library may add?
 fn certain_in_any_order(model: &Ensemble, row: &[f64], gap: f64) -> bool {
     let read: Vec<f64> = row
         .iter()

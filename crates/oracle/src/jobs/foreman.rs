@@ -1,8 +1,9 @@
-//! Deals the boxes of a search out to workers, and puts together what comes back.
+//! Deals the boxes of a search out to workers, and puts their answers together.
 //!
-//! Boxes are dealt out in the order of their paths. A job ends after a number of boxes, so that hard parts come back in pieces and are dealt out
-//! again: no worker waits while another has hours of work. A job that is lost, or has no answer for long, is given away
-//! again; the answer that comes first counts. What is lost three times is done here.
+//! Boxes are dealt out in the order of their paths. A job ends after a number of boxes, so that
+//! hard parts come back in pieces and are dealt out again: no worker waits while another has hours
+//! of work. A job that is lost, or has had no answer for long, is sent again; the first answer
+//! counts. Boxes that are lost three times are visited here.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,20 +19,22 @@ use crate::jobs::{Answer, Asked, Crew, Job, OpenBox, Reply, Saved, Setup, Subjec
 use crate::record::Record;
 use crate::stop::{Cancel, SearchBudget, StopReason};
 
-/// How long a job should take: while there are fewer boxes than workers could do with, and else.
+/// How long a job should take: SHORT while there are too few boxes to keep all workers busy, LONG
+/// otherwise.
 const SHORT: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_millis(1500);
 /// The fewest and the most boxes that a job may visit.
 const FEWEST: u64 = 256;
 const MOST: u64 = 1 << 24;
-/// The most boxes of one job.
+/// How many boxes one job may start with.
 const MOST_OPEN: usize = 256;
-/// What is lost so often is done here.
+/// After this many losses the boxes of a task are visited here.
 const LOSSES: u32 = 3;
-/// How long to wait for an answer before the clock is looked at.
+/// How long to wait for an answer before checking the clock.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Numbers of jobs are not used again, so that an answer that comes late is not taken for that of another job.
+/// A new job number. Numbers are not used again, so that a late answer is not taken for the answer
+/// to another job.
 fn new_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     NEXT.fetch_add(1, Ordering::Relaxed)
@@ -45,29 +48,30 @@ struct Task {
     losses: u32,
 }
 
-/// What is open, what is given away, and what was found.
+/// The state of a search whose boxes are dealt out.
 struct Foreman<'a, 'b> {
     search: &'a Search<'b>,
     workers: &'a dyn Workers,
-    /// These are threads of this process.
+    /// Whether the workers are threads of this process.
     here: bool,
     crew: &'a Crew,
     asked: &'a Asked,
     subject: Arc<Subject>,
     setup: Setup,
     sizes: Vec<u32>,
-    /// In the order of their paths.
+    /// Boxes to deal out, in the order of their paths.
     queue: VecDeque<OpenBox>,
     tasks: BTreeMap<u64, Task>,
-    /// The task of each job that has no answer yet, and the digest of the job.
+    /// For each job without an answer, its task and the digest of its bytes.
     jobs: HashMap<u64, (u64, [u8; 32])>,
     found: Vec<(Vec<bool>, Vec<CellId>)>,
-    /// Boxes that one worker visits in a second, about.
+    /// About how many boxes one worker visits in a second.
     pace: f64,
 }
 
 impl Search<'_> {
-    /// Visits all boxes that are left, with others where that takes long; what is left where this question cannot travel.
+    /// Visits all boxes that are left, with the help of others if that takes long. The error holds
+    /// the boxes that are left if this question cannot be given to others.
     pub(crate) fn run_with_crew(
         &self,
         mut rest: Rest,
@@ -149,7 +153,7 @@ impl Foreman<'_, '_> {
         }
     }
 
-    /// Keeps a checkpoint, where that is wanted: what somebody is visiting is still open.
+    /// Keeps a checkpoint, if that is wanted. Boxes that somebody is visiting count as open.
     fn save(&self) {
         let Some(keeper) = &self.crew.keeper else { return };
         let Some(proof) = self.search.record().and_then(Record::kept) else { return };
@@ -169,7 +173,7 @@ impl Foreman<'_, '_> {
         keeper.save(&saved, &self.sizes);
     }
 
-    /// Enough solutions come before this path: it need not be searched.
+    /// Are there enough solutions before this path? Then it need not be searched.
     fn is_beyond(&self, path: &[bool]) -> bool {
         self.found.iter().filter(|(other, _)| other.as_slice() <= path).count() >= self.setup.wanted
     }
@@ -183,7 +187,7 @@ impl Foreman<'_, '_> {
             if self.queue.is_empty() {
                 return Ok(());
             }
-            // Many small boxes travel together, as long as all have enough to do.
+            // Many small boxes are sent together, as long as all workers have enough to do.
             let count = (self.queue.len() / (2 * workers)).clamp(1, MOST_OPEN);
             let enough = self.queue.len() >= 2 * workers;
             let time = if enough { LONG } else { SHORT };
@@ -215,7 +219,7 @@ impl Foreman<'_, '_> {
 
     fn take(&mut self, job: u64, reply: Reply) -> Result<(), StopReason> {
         let Some((number, digest)) = self.jobs.remove(&job) else { return Ok(()) };
-        // Somebody else was faster.
+        // Another job of the same task was answered first.
         let Some(task) = self.tasks.get_mut(&number) else { return Ok(()) };
         let answer = match reply {
             Reply::Done(bytes) => Answer::decode(&bytes, &digest, &self.sizes).ok(),
@@ -234,7 +238,7 @@ impl Foreman<'_, '_> {
         };
         let seconds = task.sent.elapsed().as_secs_f64();
         if answer.nodes >= FEWEST {
-            // Slowly, since some boxes take longer than others.
+            // Adapt slowly, because some boxes take longer than others.
             let pace = answer.nodes as f64 / seconds.max(1e-3);
             self.pace = (self.pace * 0.7 + pace * 0.3).max(10.0);
         }
@@ -243,7 +247,7 @@ impl Foreman<'_, '_> {
         Ok(())
     }
 
-    /// What a job has shown counts from now on.
+    /// Adds the results of a job to those of the search.
     fn apply(&mut self, answer: Answer, elsewhere: bool) {
         if elsewhere {
             self.search.count(answer.nodes, answer.closed);
@@ -258,12 +262,12 @@ impl Foreman<'_, '_> {
         if !answer.found.is_empty() {
             self.found.extend(answer.found);
             self.found.sort();
-            // Nobody waits for what comes behind.
+            // Drop tasks whose boxes all come after enough solutions.
             let mut tasks = std::mem::take(&mut self.tasks);
             tasks.retain(|_, task| task.boxes.iter().any(|open| !self.is_beyond(&open.path)));
             self.tasks = tasks;
         }
-        // In the order of paths: before all that come behind.
+        // Insert the open boxes in the order of paths.
         let mut open = answer.open;
         while let Some(last) = open.pop() {
             let place = self.queue.partition_point(|other| other.path < last.path);

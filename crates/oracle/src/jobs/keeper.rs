@@ -1,8 +1,9 @@
-//! Checkpoints: a search that was ended goes on where it was.
+//! Checkpoints: a search that was stopped resumes where it was.
 //!
-//! A checkpoint holds the proof so far, as the steps of a certificate, and the boxes that are still open. It is believed in nothing: a search
-//! that goes on from one always writes its proof down, and only what the checker makes of the whole certificate counts. What is
-//! damaged, of another version or about other models or another claim is refused.
+//! A checkpoint holds the proof up to that point, as the steps of a certificate, and the boxes that
+//! are still open. Nothing in it is trusted: a search that resumes from one always records its
+//! proof, and only the checker's verdict on the whole certificate counts. A checkpoint is refused
+//! if it is damaged, from another version, or about other models or another claim.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,11 +23,13 @@ const MAGIC: &[u8] = concat!("secateur checkpoint ", env!("CARGO_PKG_VERSION"), 
 const ANY: &[u8] = b"secateur checkpoint ";
 /// The first bytes of a checkpoint of `prune`, which holds other things.
 const OF_PRUNE: &[u8] = b"secateur prune checkpoint ";
-/// A checkpoint is written at most so often, and writing takes at most this share of the time.
+/// A checkpoint is written at most this often, and writing takes at most one part in `SHARE` of the
+/// time.
 const OFTEN: Duration = Duration::from_secs(2);
 const SHARE: u32 = 20;
 
-/// When the next checkpoint is due: every two seconds at most, and seldom enough that writing takes little of the time.
+/// Decides when the next checkpoint is due: at most every two seconds, and so rarely that writing
+/// takes little of the time.
 #[derive(Debug)]
 pub struct Pace {
     last: Instant,
@@ -40,12 +43,12 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Is it time for the next one?
+    /// Is it time for the next checkpoint?
     pub fn is_due(&self) -> bool {
         self.last.elapsed() >= OFTEN.max(self.took * SHARE)
     }
 
-    /// Writes one.
+    /// Writes a checkpoint, and measures how long that takes.
     pub fn write(&mut self, write: impl FnOnce()) {
         let started = Instant::now();
         write();
@@ -57,16 +60,16 @@ impl Pace {
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// It is something else.
+    /// It is not a checkpoint.
     #[error("this is no checkpoint of secateur")]
     Magic,
     /// Another version made it.
     #[error("this checkpoint was made by another version of secateur; this is {}", env!("CARGO_PKG_VERSION"))]
     Version,
-    /// Its digest is not that of its bytes.
+    /// Its digest does not match its bytes.
     #[error("this checkpoint is damaged")]
     Damaged,
-    /// It is about something else.
+    /// It is about other models, another domain or another claim.
     #[error("this checkpoint is about other models, another domain or another claim")]
     Foreign,
     /// It is about another run of `prune`.
@@ -78,64 +81,66 @@ pub enum CheckpointError {
     /// It was kept by `verify`.
     #[error("this is a checkpoint of verify, not of prune")]
     OfVerify,
-    /// The models cannot be written down as they are looked at.
+    /// The models cannot be encoded in the form in which they are compared.
     #[error("no checkpoints are kept of this comparison")]
     Impossible,
 }
 
-/// Where checkpoints go.
+/// The place where checkpoints are kept.
 pub trait Keep: Send + Sync + fmt::Debug {
-    /// Keeps this in place of what was kept before, whole or not at all. What cannot be kept is not: the search goes on.
+    /// Replaces the checkpoint kept before by this one, as a whole or not at all. If that fails,
+    /// the search continues.
     fn keep(&self, checkpoint: &[u8]);
 }
 
-/// Keeps checkpoints of one search, and hands out the one that it goes on from.
+/// Keeps checkpoints of one search, and returns the one to resume from.
 #[derive(Debug)]
 pub struct Keeper {
     place: Box<dyn Keep>,
-    /// The file that was there, until the search looks at it.
+    /// The checkpoint that was there at the start, until the search takes it.
     old: Mutex<Option<Vec<u8>>>,
     pace: Mutex<Pace>,
 }
 
-/// A search in the middle.
+/// An unfinished search.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Saved {
-    /// What the search is about ([`crate::jobs::Subject`]).
+    /// The digest of the models and the claim ([`crate::jobs::Subject`]).
     pub(crate) subject: [u8; 32],
     /// How many questions were asked before this one, all of them proved.
     pub(crate) question: u64,
     pub(crate) setup: Setup,
     /// Boxes visited by all questions so far.
     pub(crate) nodes: u64,
-    /// What is open, in the order of paths.
+    /// The open boxes, in the order of their paths.
     pub(crate) open: Vec<OpenBox>,
     pub(crate) found: Vec<(Vec<bool>, Vec<CellId>)>,
-    /// An input that stays open whatever the search finds.
+    /// An input that stays undecided, no matter how the search ends.
     pub(crate) noted: Option<Vec<f64>>,
-    /// The proof so far.
+    /// The proof up to this point.
     pub(crate) proof: Kept,
 }
 
 impl Keeper {
-    /// Keeps checkpoints here, and goes on from what was kept before.
+    /// Keeps checkpoints here, and resumes from the one kept before.
     pub fn new(place: Box<dyn Keep>, old: Option<Vec<u8>>) -> Self {
         Self { place, old: Mutex::new(old), pace: Mutex::default() }
     }
 
-    /// Is there something to go on from that nobody has looked at?
+    /// Is there an old checkpoint that no search has taken?
     pub fn has_old(&self) -> bool {
         lock(&self.old).is_some()
     }
 
-    /// What the search goes on from, once. `sizes` are the cells of each axis.
+    /// The checkpoint to resume from; the next call returns `None`. `sizes` are the numbers of
+    /// cells of the axes.
     pub(crate) fn take(&self, subject: &[u8; 32], sizes: &[u32]) -> Result<Option<Saved>, CheckpointError> {
         let Some(bytes) = lock(&self.old).take() else { return Ok(None) };
         let saved = Saved::decode(&bytes, subject, sizes)?;
         Ok(Some(saved))
     }
 
-    /// Is it time for the next one?
+    /// Is it time for the next checkpoint?
     pub(crate) fn is_due(&self) -> bool {
         lock(&self.pace).is_due()
     }
@@ -245,7 +250,7 @@ mod tests {
         Options { crew: Some(crew), budget, shortcuts: false, small_boxes: false, ..Options::unlimited() }
     }
 
-    /// A checkpoint that says of all open boxes that they are closed.
+    /// A checkpoint that claims that all open boxes are closed.
     fn forged(mut saved: Saved) -> Saved {
         let (mut bytes, mut steps) = (std::mem::take(&mut saved.proof.bytes), saved.proof.steps);
         let mut waiting: Vec<Stretch> = std::mem::take(&mut saved.proof.waiting);
@@ -295,7 +300,7 @@ mod tests {
             let few = SearchBudget { nodes: Some(60_000), ..SearchBudget::unlimited() };
             let alone = Options { crew: None, ..options(&Place::default(), None, few) };
             let compared = comparison.run(&alone);
-            // A difference that is found late.
+            // Only a difference that is found late leaves time to stop the search before.
             if compared.nodes < 2_600 || !matches!(compared.verdict, Verdict::Different(_)) {
                 continue;
             }
@@ -317,7 +322,7 @@ mod tests {
                 let lie = forged(saved).encode(&sizes);
                 let settings = options(&place, Some(lie), SearchBudget::unlimited());
                 let (compared, writer) = comparison.certify(&settings, Vec::new()).unwrap();
-                // Other pairs of classes may show the difference.
+                // Pairs of classes that the forgery does not close may show the difference.
                 let Some(writer) = writer else { break };
                 assert_eq!(compared.verdict, Verdict::Identical, "seed {seed}");
                 let bytes = writer.finish(true).unwrap();

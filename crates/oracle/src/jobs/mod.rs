@@ -1,13 +1,15 @@
-//! Work that can travel: boxes of a search that somebody else visits, on another thread or another machine.
+//! Work that others can do: boxes of a search, visited on another thread or another machine.
 //!
-//! What a box needs is a function of the system, the lenses, the box and the way to it, and of nothing else ([`OpenBox`]): the same boxes
-//! are visited, and the same steps proved, whoever visits them and however they are dealt out. So a [`Job`] is some
-//! open boxes of one question about a [`Subject`], and its [`Answer`] is what was proved of them, with its steps, the solutions that
-//! were found, and the boxes that are still open. Both are pure functions of their inputs: a job that is lost is asked again, and one
-//! that is answered twice counts once. The proof is put together in the order of paths, which makes the certificate the
-//! same in every byte as that of one thread.
+//! The work on a box depends only on the system, the lenses, the box and its path ([`OpenBox`]):
+//! the same boxes are visited and the same steps proved, no matter who visits them and how they are
+//! dealt out. So a [`Job`] is some open boxes of one question about a [`Subject`], and its
+//! [`Answer`] has the steps that were proved, the solutions that were found, and the boxes that are
+//! still open. Both are pure functions of their inputs: a lost job is sent again, and a second
+//! answer to a job is ignored. The proof is put together in the order of paths, so the certificate
+//! has the same bytes as that of one thread.
 //!
-//! The models travel once to each worker ([`work`] keeps those of the last jobs); a job beside them is a few kilobytes.
+//! The models are sent once to each worker ([`work`] keeps those of the last jobs); apart from
+//! them, a job is a few kilobytes.
 
 mod foreman;
 mod keeper;
@@ -31,13 +33,13 @@ pub use wire::{In, Out, WireError};
 pub use worker::{JobError, work};
 pub(crate) use worker::{Task, serve_question};
 
-/// Whoever takes jobs: the workers of an executor, for instance.
+/// Takes jobs and returns answers: the workers of an executor, for example.
 pub trait Workers: Send + Sync + fmt::Debug {
-    /// How many jobs are done at the same time, about.
+    /// About how many jobs run at the same time.
     fn count(&self) -> usize;
 
-    /// Hands a job over. Its answer comes later, under this number. `subject` is what the job is about, for workers that do not have it
-    /// yet; `id` stands for it.
+    /// Hands a job over. Its answer comes later, under `number`. `subject` holds the models of the
+    /// job, for workers that do not have them yet; `id` is its digest.
     fn send(
         &self,
         number: u64,
@@ -46,44 +48,45 @@ pub trait Workers: Send + Sync + fmt::Debug {
         job: Vec<u8>,
     ) -> Result<(), WorkersGone>;
 
-    /// The next answer, of whatever job; `None` where there is none after this time.
+    /// The next answer to any job; `None` if none arrives within this time.
     fn receive(&self, wait: Duration) -> Result<Option<(u64, Reply)>, WorkersGone>;
 
-    /// Nobody waits for these any more.
+    /// Answers to all jobs sent so far are no longer needed.
     fn forget(&self);
 }
 
-/// What became of a job.
+/// The outcome of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// What [`work`] made of it.
+    /// The result of [`work`].
     Done(Vec<u8>),
-    /// Its worker is gone, or could not do it.
+    /// Its worker is gone or failed.
     Lost,
 }
 
-/// There are no workers any more; whoever runs them knows why.
+/// There are no workers any more. The implementation of [`Workers`] knows why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkersGone;
 
 /// Who helps with a search, and when.
 #[derive(Clone, Debug)]
 pub struct Crew {
-    /// Who takes jobs; `None` for threads of this process.
+    /// The workers that take jobs; `None` for threads of this process.
     pub workers: Option<Arc<dyn Workers>>,
-    /// Who keeps checkpoints of a search that is written down.
+    /// Keeps checkpoints of a search that records its proof.
     pub keeper: Option<Arc<Keeper>>,
-    /// A question that is answered in this time does not leave the machine.
+    /// A question that is answered within this time is not given to others.
     pub after: Duration,
-    /// A job without an answer for so long is given to somebody else too.
+    /// A job without an answer after this time is sent again.
     pub patience: Duration,
     pub(crate) asked: Option<Asked>,
-    /// What the search goes on from.
+    /// The checkpoint that the search resumes from.
     pub(crate) saved: Option<Arc<Saved>>,
 }
 
 impl Crew {
-    /// These workers, after a second, with the patience of a minute.
+    /// These workers. They get questions that take longer than a second, and a job without an
+    /// answer is sent again after a minute.
     pub fn new(workers: Arc<dyn Workers>) -> Self {
         Self { workers: Some(workers), after: Duration::from_secs(1), ..Self::nobody() }
     }
@@ -104,12 +107,12 @@ impl Crew {
         }
     }
 
-    /// What a question goes on from, by how many were asked before it.
+    /// The checkpoint to resume from, if it is in the middle of the question with this index.
     pub(crate) fn saved_at(&self, question: u64) -> Option<&Saved> {
         self.saved.as_deref().filter(|saved| saved.question == question)
     }
 
-    /// Is this question one that a checkpoint has the proof of?
+    /// Does the checkpoint have the proof of the question with this index?
     pub(crate) fn is_proved(&self, question: u64) -> bool {
         self.saved.as_ref().is_some_and(|saved| question < saved.question)
     }
@@ -120,7 +123,7 @@ impl Crew {
 pub(crate) struct Asked {
     pub(crate) about: Arc<About>,
     pub(crate) question: Question,
-    /// How many questions were asked before it, and the boxes that they took.
+    /// How many questions were asked before it, and the boxes that they took (`nodes`).
     pub(crate) before: u64,
     pub(crate) nodes: u64,
     /// An input that was noted as open ([`crate::compare::Undecided::OrderOfAddition`]).
@@ -133,10 +136,12 @@ impl fmt::Debug for Asked {
     }
 }
 
-/// A subject that is made when it is first needed: most questions never leave the machine. It holds the models until then.
+/// A subject that is encoded when it is first needed, because most questions never leave the
+/// machine. It holds the models until then.
 pub(crate) struct About {
     models: [Ensemble; 2],
-    /// What is compared: decisions with this band (`None` inside for exact arithmetic), or scores.
+    /// What is compared: decisions with this band (the inner `None` means exact arithmetic), or
+    /// scores (the outer `None`).
     band: Option<Option<f64>>,
     subject: OnceLock<Option<Arc<Subject>>>,
 }
@@ -150,7 +155,7 @@ impl About {
         Arc::new(Self { models: models.map(Ensemble::clone), band: None, subject: OnceLock::new() })
     }
 
-    /// What travels; `None` where it would not arrive as it is.
+    /// The bytes to send; `None` if the models would not arrive unchanged.
     pub(crate) fn subject(&self) -> Option<Arc<Subject>> {
         let models = [&self.models[0], &self.models[1]];
         let make = || match self.band {
@@ -170,14 +175,14 @@ pub(crate) enum Question {
     Score { output: u32, below: bool, within: f64 },
 }
 
-/// A box that is still to be visited: all that the search needs to know of it.
+/// A box that is still to be visited, with everything that the search needs to know of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OpenBox {
-    /// The cells on each axis.
+    /// The range of cells on each axis.
     pub(crate) ranges: Vec<(u32, u32)>,
-    /// It is not looked at as a small one while it has more cells than this.
+    /// The box is not tried as a small box while it has more cells than this.
     pub(crate) small: f64,
-    /// The way here: false for the child that was visited first.
+    /// The path from the whole space to this box: false for the child that was visited first.
     pub(crate) path: Vec<bool>,
 }
 
@@ -185,44 +190,44 @@ pub(crate) struct OpenBox {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Setup {
     pub(crate) question: Question,
-    /// The multipliers of the lenses beside those of the single rows.
+    /// The multipliers of the lenses that combine rows.
     pub(crate) combined: Vec<Vec<u64>>,
-    /// Branching looks at this many lenses only.
+    /// Branching weighs only this many of the lenses, the first ones.
     pub(crate) weighed: usize,
     pub(crate) small_boxes: bool,
     pub(crate) wanted: usize,
-    /// Steps are wanted.
+    /// Whether the answer should have the steps.
     pub(crate) record: bool,
 }
 
-/// Some boxes, and how many to visit at most.
+/// Some boxes, and a limit on how many to visit.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Job {
     pub(crate) subject: [u8; 32],
     pub(crate) setup: Setup,
-    /// Boxes to visit, about; what is left then comes back.
+    /// About how many boxes to visit; the boxes left then are part of the answer.
     pub(crate) limit: u64,
     pub(crate) boxes: Vec<OpenBox>,
 }
 
-/// What was made of a job.
+/// The result of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Answer {
     /// Boxes visited.
     pub(crate) nodes: u64,
-    /// The share of the space that is closed by them, as [`crate::Progress`] counts it.
+    /// The share of the space that these boxes closed, as [`crate::Progress`] counts it.
     pub(crate) closed: u64,
     /// Solutions, with the paths of their boxes.
     pub(crate) found: Vec<(Vec<bool>, Vec<CellId>)>,
     /// The boxes that are left, in the order of their paths.
     pub(crate) open: Vec<OpenBox>,
-    /// An input that stays open.
+    /// An input that stays undecided.
     pub(crate) noted: Option<Vec<f64>>,
-    /// The proved part.
+    /// The steps that were proved.
     pub(crate) stretches: Vec<Stretch>,
 }
 
-/// The first bytes of a job and of an answer: what is of another version is not looked at.
+/// The first bytes of a job and of an answer. Bytes of another version are refused.
 const JOB: &[u8] = concat!("secateur job ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 const ANSWER: &[u8] = concat!("secateur answer ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
@@ -242,7 +247,7 @@ impl OpenBox {
         out.path(&self.path);
     }
 
-    /// Ranges are checked against the axes: whoever gets a box may rely on them.
+    /// Checks the ranges against the axes, so that callers may rely on them.
     pub(crate) fn decode(input: &mut In<'_>, sizes: &[u32]) -> Result<Self, WireError> {
         let mut ranges: Vec<(u32, u32)> = sizes.iter().map(|&size| (0, size)).collect();
         let mut axis = 0usize;
@@ -317,7 +322,8 @@ impl Job {
         Ok(job)
     }
 
-    /// All but the boxes, which cannot be read before the axes are known; these follow in the rest.
+    /// Reads everything but the boxes, which cannot be read before the axes are known; the rest of
+    /// the input holds them.
     fn begin(bytes: &[u8]) -> Result<(Self, In<'_>), WireError> {
         let mut input = In::new(bytes);
         if input.raw(JOB.len())? != JOB {
@@ -334,7 +340,7 @@ impl Job {
 }
 
 impl Answer {
-    /// `job` is the digest of the job's bytes: an answer is one to this job, whatever number it comes under.
+    /// `job` is the digest of the job's bytes. It ties the answer to that job, under any number.
     pub(crate) fn encode(&self, job: &[u8; 32], sizes: &[u32]) -> Vec<u8> {
         let mut out = Out::default();
         out.raw(ANSWER);

@@ -1,7 +1,8 @@
-//! Models on their way to a worker: the canonical encoding that digests are made of, read back.
+//! Encodes models for workers and decodes them: the canonical encoding that digests are computed
+//! from.
 //!
-//! The encoding is that of [`canonical`] (section 3 of `docs/spec/certificate-v1.md`), so a model that arrives has the digest of the one
-//! that was sent, or it is refused.
+//! The encoding is that of [`canonical`] (section 3 of `docs/spec/certificate-v1.md`), so a model
+//! that arrives either has the digest of the one that was sent, or is refused.
 
 use secateur_certificate::canonical;
 use secateur_model::{
@@ -12,7 +13,8 @@ use secateur_model::{
 
 use crate::jobs::wire::{In, WireError};
 
-/// The bytes of a model, for all inputs that its library accepts and with its library's own decisions.
+/// The bytes of a model, for all inputs that its library accepts and with the library's own
+/// decisions.
 pub(crate) fn encode_model(model: &Ensemble) -> Vec<u8> {
     let mut bytes = Vec::new();
     canonical(model, &mut |part| bytes.extend_from_slice(part));
@@ -23,7 +25,8 @@ pub(crate) fn encode_model(model: &Ensemble) -> Vec<u8> {
 pub(crate) fn decode_model(bytes: &[u8]) -> Result<Ensemble, WireError> {
     let mut input = Model(In::new(bytes));
     let model = input.model()?;
-    // The encoding is canonical: what reads as a model and has other bytes was made by somebody else.
+    // The encoding is canonical: bytes that decode to a model but differ from its encoding are
+    // forged or damaged.
     if encode_model(&model) != bytes {
         return Err(WireError);
     }
@@ -46,7 +49,7 @@ impl Model<'_> {
         mut each: impl FnMut(&mut Self) -> Result<T, WireError>,
     ) -> Result<Vec<T>, WireError> {
         let count = self.count()?;
-        // No memory is set aside for what may not be there.
+        // Allocate nothing in advance for entries that may not be there.
         let mut entries = Vec::new();
         for _ in 0..count {
             entries.push(each(self)?);
@@ -302,7 +305,7 @@ mod tests {
             for model in [mutate(&mut rng, &model), model] {
                 let bytes = encode_model(&model);
                 assert_eq!(decode_model(&bytes).as_ref(), Ok(&model), "seed {seed}");
-                // Damaged bytes are refused, or are another model: never a fault.
+                // Damaged bytes are refused or decode to another model; they never cause a panic.
                 for _ in 0..20 {
                     let mut other = bytes.clone();
                     let at = rng.usize(..other.len());

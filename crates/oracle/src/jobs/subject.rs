@@ -1,5 +1,5 @@
-//! What a job is about: two models, the inputs that are meant, and what is claimed of them. It travels once to each worker, and
-//! jobs name it by the digest of its bytes.
+//! The subject of a job: two models, their inputs, and whether decisions or scores are compared. It
+//! is sent once to each worker, and jobs name it by the digest of its bytes.
 
 use std::sync::Arc;
 
@@ -16,14 +16,14 @@ use crate::stop::SearchBudget;
 /// The first bytes. A worker of another version refuses them.
 const MAGIC: &[u8] = concat!("secateur subject ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 
-/// Two models and what is asked of them, as bytes.
+/// Two models and what is compared, as bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Subject {
     pub(crate) id: [u8; 32],
     pub(crate) bytes: Arc<Vec<u8>>,
 }
 
-/// Two models as they arrived.
+/// Two models as a worker received them.
 pub(crate) struct Arrived {
     models: [Ensemble; 2],
     kind: Kind,
@@ -38,19 +38,19 @@ enum Kind {
     Scores,
 }
 
-/// What a worker holds to answer questions.
+/// Two models laid out, ready to answer questions.
 pub(crate) enum Laid<'a> {
     Decisions(Box<Comparison<'a>>),
     Scores(Box<ScoreComparison<'a>>),
 }
 
 impl Subject {
-    /// Decisions of two models; `None` where they would not arrive as they are.
+    /// Decisions of two models; `None` if the models would not arrive unchanged.
     pub(crate) fn decisions(models: [&Ensemble; 2], band: Option<f64>) -> Option<Self> {
         Self::new(models, Kind::Decisions(band))
     }
 
-    /// Scores of two models.
+    /// Scores of two models; `None` if the models would not arrive unchanged.
     pub(crate) fn scores(models: [&Ensemble; 2]) -> Option<Self> {
         Self::new(models, Kind::Scores)
     }
@@ -78,7 +78,8 @@ impl Subject {
             });
         }
         let subject = Self { id: FileDigest::of(&out.0).0, bytes: Arc::new(out.0) };
-        // Whatever an encoding might leave out, the worker would search something else.
+        // If the encoding left something out, the worker would search other models, so decode it
+        // and compare.
         let arrived = Arrived::decode(&subject.bytes).ok()?;
         (arrived.kind == kind && arrived.models.iter().eq(models)).then_some(subject)
     }
@@ -99,7 +100,7 @@ impl Arrived {
         Ok(Self { models, kind })
     }
 
-    /// Lays the models out, as whoever asks has done.
+    /// Lays the models out as the sender did.
     pub(crate) fn lay_out(&self) -> Result<Laid<'_>, CompareError> {
         let [first, second] = &self.models;
         let budget = SearchBudget::unlimited();
@@ -136,7 +137,7 @@ fn read_model(input: &mut In<'_>) -> Result<Ensemble, WireError> {
     Ok(within.into_owned())
 }
 
-/// A domain travels in a certificate without steps, which has its bytes.
+/// A domain is sent as a certificate without steps, whose header encodes it.
 fn domain_bytes(domain: &Domain) -> Option<Vec<u8>> {
     let statement = Statement::Decisions { band: BandClaim::Exact, local_rounding: false, cuts: None };
     let nobody = Digest([0; 32]);

@@ -1,4 +1,5 @@
-//! Threads of this process as workers: for searches that keep checkpoints, which are made of whole jobs.
+//! Threads of this process as workers, for searches that keep checkpoints: a checkpoint is made of
+//! whole jobs.
 
 use std::fmt;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -15,7 +16,7 @@ struct Threads {
     count: usize,
     jobs: Mutex<Sender<(u64, Vec<u8>)>>,
     answers: Mutex<Receiver<(u64, Reply)>>,
-    /// Jobs are given up.
+    /// Tells the threads to abandon their jobs.
     over: Cancel,
 }
 
@@ -29,7 +30,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs something with so many threads that work on the boxes of a search.
+/// Calls `run` with `count` threads that visit boxes of a search.
 pub(super) fn with_threads<T>(search: &Search<'_>, count: usize, run: impl FnOnce(&dyn Workers) -> T) -> T {
     let (jobs, waiting) = mpsc::channel::<(u64, Vec<u8>)>();
     let (done, answers) = mpsc::channel();
@@ -57,7 +58,7 @@ pub(super) fn with_threads<T>(search: &Search<'_>, count: usize, run: impl FnOnc
         }
         let threads =
             Threads { count: count.max(1), jobs: Mutex::new(jobs), answers: Mutex::new(answers), over };
-        // The end of it closes the channel, and the threads end.
+        // When `threads` is dropped after this, the channel closes and the threads end.
         run(&threads)
     })
 }

@@ -1,8 +1,9 @@
-//! Numbers, lists and paths as bytes, and back. Reading never trusts a length: a list is as long as the bytes that are there allow.
+//! Numbers, lists and paths as bytes, and back. Reading trusts no length: a list can be no longer
+//! than the bytes that are left.
 
 use thiserror::Error;
 
-/// The bytes are not what they should be.
+/// The bytes are not of the expected form.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("the bytes are damaged or of another version")]
 pub struct WireError;
@@ -22,7 +23,7 @@ impl Out {
         self.byte(u8::from(flag));
     }
 
-    /// Seven bits a byte, the lowest first.
+    /// A number, seven bits to a byte, the lowest first.
     pub fn number(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.byte(value as u8 | 0x80);
@@ -36,24 +37,24 @@ impl Out {
         self.0.extend_from_slice(&value.to_bits().to_le_bytes());
     }
 
-    /// Bytes as they are.
+    /// Bytes without a length.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
-    /// A length, and so many bytes.
+    /// A length, and the bytes.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
         self.raw(bytes);
     }
 
-    /// A length, and so many entries.
+    /// A length, and the entries.
     pub fn list<T>(&mut self, entries: &[T], mut each: impl FnMut(&mut Self, &T)) {
         self.number(entries.len() as u64);
         entries.iter().for_each(|entry| each(self, entry));
     }
 
-    /// A flag, and a value where it is set.
+    /// A flag, and the value if there is one.
     pub fn option<T>(&mut self, value: Option<T>, each: impl FnOnce(&mut Self, T)) {
         self.flag(value.is_some());
         if let Some(value) = value {
@@ -61,7 +62,7 @@ impl Out {
         }
     }
 
-    /// Bits, eight a byte.
+    /// The number of bits, and the bits, eight to a byte.
     pub fn path(&mut self, path: &[bool]) {
         self.number(path.len() as u64);
         for chunk in path.chunks(8) {
@@ -70,7 +71,7 @@ impl Out {
     }
 }
 
-/// Takes bytes from the front.
+/// Takes values from the front of some bytes.
 #[derive(Debug)]
 pub struct In<'a>(&'a [u8]);
 
@@ -80,14 +81,14 @@ impl<'a> In<'a> {
         Self(bytes)
     }
 
-    /// So many bytes as they are.
+    /// The next `count` bytes.
     pub fn raw(&mut self, count: usize) -> Result<&'a [u8], WireError> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(WireError)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    /// So many bytes as they are.
+    /// The next `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         self.raw(N)?.try_into().map_err(|_| WireError)
     }
@@ -106,7 +107,7 @@ impl<'a> In<'a> {
         }
     }
 
-    /// What [`Out::number`] wrote.
+    /// A number that [`Out::number`] wrote.
     pub fn number(&mut self) -> Result<u64, WireError> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
@@ -128,7 +129,8 @@ impl<'a> In<'a> {
         self.number()?.try_into().map_err(|_| WireError)
     }
 
-    /// A length of something of which every entry takes at least a byte.
+    /// The length of a list in which every entry takes at least one byte, so it is at most the
+    /// number of bytes left.
     pub fn length(&mut self) -> Result<usize, WireError> {
         let length = usize::try_from(self.number()?).map_err(|_| WireError)?;
         if length > self.0.len() { Err(WireError) } else { Ok(length) }
@@ -139,13 +141,13 @@ impl<'a> In<'a> {
         Ok(f64::from_bits(u64::from_le_bytes(self.array()?)))
     }
 
-    /// A length, and so many bytes.
+    /// A length, and the bytes.
     pub fn bytes(&mut self) -> Result<&'a [u8], WireError> {
         let length = self.length()?;
         self.raw(length)
     }
 
-    /// A length, and so many entries.
+    /// A length, and the entries.
     pub fn list<T>(
         &mut self,
         mut each: impl FnMut(&mut Self) -> Result<T, WireError>,
@@ -154,7 +156,7 @@ impl<'a> In<'a> {
         (0..length).map(|_| each(self)).collect()
     }
 
-    /// A flag, and a value where it is set.
+    /// A flag, and the value if it is set.
     pub fn option<T>(
         &mut self,
         each: impl FnOnce(&mut Self) -> Result<T, WireError>,
@@ -162,14 +164,14 @@ impl<'a> In<'a> {
         if self.flag()? { each(self).map(Some) } else { Ok(None) }
     }
 
-    /// What [`Out::path`] wrote.
+    /// A path that [`Out::path`] wrote.
     pub fn path(&mut self) -> Result<Vec<bool>, WireError> {
         let length = usize::try_from(self.number()?).map_err(|_| WireError)?;
         let packed = self.raw(length.div_ceil(8))?;
         Ok((0..length).map(|bit| packed[bit / 8] >> (bit % 8) & 1 == 1).collect())
     }
 
-    /// Nothing is left.
+    /// Checks that nothing is left.
     pub fn end(&self) -> Result<(), WireError> {
         if self.0.is_empty() { Ok(()) } else { Err(WireError) }
     }
@@ -204,7 +206,7 @@ mod tests {
             assert_eq!(read(&out.0[..cut]), Err(WireError), "cut at {cut}");
         }
         assert_eq!(read(&[&out.0[..], &[0]].concat()), Err(WireError));
-        // A length that is longer than what is there sets no memory aside.
+        // A length beyond the bytes that are there allocates no memory.
         let mut long = Out::default();
         long.number(1 << 60);
         assert_eq!(In::new(&long.0).list(In::number), Err(WireError));

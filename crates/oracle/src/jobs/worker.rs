@@ -1,4 +1,4 @@
-//! A worker: visits the boxes of jobs, and keeps what jobs are about for the next ones.
+//! A worker: visits the boxes of jobs, and keeps the models of recent jobs for the next ones.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,14 +16,14 @@ use crate::solve::Options;
 use crate::stop::Cancel;
 use crate::system::System;
 
-/// Subjects that are kept while no job is about them.
+/// How many subjects are kept while no job uses them.
 const KEPT: usize = 4;
 
 /// Why a job has no answer.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobError {
-    /// It is no job of this version.
+    /// The bytes are not a job of this version.
     #[error("this is no job of this version of secateur ({})", env!("CARGO_PKG_VERSION"))]
     Job,
     /// The models are damaged, of another version, or not those of the job.
@@ -40,8 +40,8 @@ impl From<WireError> for JobError {
     }
 }
 
-/// Does a job: its answer; `None` where the models of the job are not known here, and `subject` is not given. The same job always
-/// has the same answer.
+/// Does a job and returns its answer; `None` if the models of the job are not known here and
+/// `subject` is not given. The same job always has the same answer.
 pub fn work(subject: Option<&[u8]>, job: &[u8]) -> Result<Option<Vec<u8>>, JobError> {
     let (head, _) = Job::begin(job)?;
     let server = match (take(&head.subject), subject) {
@@ -62,7 +62,7 @@ pub fn work(subject: Option<&[u8]>, job: &[u8]) -> Result<Option<Vec<u8>>, JobEr
     Ok(Some(answer))
 }
 
-/// A job, and where its answer goes.
+/// A job, and the channel for its answer.
 pub(crate) struct Task {
     job: Vec<u8>,
     reply: Sender<Result<Vec<u8>, JobError>>,
@@ -70,24 +70,25 @@ pub(crate) struct Task {
 
 impl Task {
     fn answer(self, answer: Result<Vec<u8>, JobError>) {
-        // Nobody may be left to listen.
+        // The caller may be gone; then nobody needs the answer.
         let _ = self.reply.send(answer);
     }
 
-    /// This is no job for the models at hand; the next one.
+    /// Refuses this job, which is not for the models of this server; returns the next one.
     pub(crate) fn refuse(self, tasks: &Receiver<Self>) -> Option<Self> {
         self.answer(Err(JobError::Job));
         tasks.recv().ok()
     }
 }
 
-/// A thread that holds two models, laid out, and the lenses of the last question. It ends when nobody holds this any more.
+/// A thread that holds two models, laid out, and the lenses of the last question. It ends when this
+/// value is dropped.
 struct Server {
     subject: [u8; 32],
     tasks: Sender<Task>,
 }
 
-/// Servers without work, the last used last.
+/// Servers without work, the most recently used last.
 static IDLE: Mutex<Vec<Server>> = Mutex::new(Vec::new());
 
 fn idle() -> MutexGuard<'static, Vec<Server>> {
@@ -130,7 +131,8 @@ fn serve(arrived: &Arrived, tasks: &Receiver<Task>) {
     }
 }
 
-/// Answers all jobs with this setup; the first one with another is handed back, `None` where no more come.
+/// Answers all jobs with this setup. Returns the first task that has another setup; `None` when no
+/// more tasks come.
 pub(crate) fn serve_question(
     system: &System<'_>,
     accept: &(dyn Fn(&[CellId]) -> bool + Sync),

@@ -1,4 +1,4 @@
-//! Trees with their splits as cell sets, and which of them are laid over each other.
+//! Trees with their splits as cell sets, and the choice of trees that are laid over each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,23 +9,24 @@ use secateur_model::{CellSet, Ensemble, Exact, Grid, LeafId, Node, NodeId, Outpu
 use super::scaled;
 use crate::joint::{Overlaid, Sign};
 
-/// A tree of a model, its splits turned into cell sets.
+/// A tree of a model, with its splits as cell sets.
 pub(super) struct Layer<'a> {
     pub(super) tree: &'a Tree,
-    /// Its model, of the two that are compared, and its position there.
+    /// Which of the two compared models it belongs to, and its index there; `None` for a tree of a
+    /// model that only the domain names.
     pub(super) place: Option<(usize, u32)>,
-    /// Its first sum.
+    /// The position of the first sum that it adds to.
     pub(super) sum: usize,
-    /// For each leaf what it adds to its sums, weight included.
+    /// For each leaf, what it adds to its sums, weight included.
     pub(super) values: Vec<BigInt>,
-    /// For each node that is a split: axis and the cells that go left.
+    /// For each node that is a split: the axis, and the cells that go left.
     pub(super) splits: Vec<Option<(usize, CellSet)>>,
     /// The axes of its splits, ascending.
     pub(super) axes: Vec<usize>,
     pub(super) rounding: Option<LayerRounding>,
 }
 
-/// What a tree adds to the bound on its model's rounding: its magnitude, times `factor / 2^shift`.
+/// The part of its model's rounding bound that a tree adds: its magnitude times `factor / 2^shift`.
 pub(super) struct LayerRounding {
     pub(super) sum: usize,
     pub(super) factor: BigInt,
@@ -57,9 +58,10 @@ impl<'a> Layer<'a> {
         Self { tree, place: None, sum, values: values.collect(), splits, axes, rounding: None }
     }
 
-    /// Leaves out the axes of which every split has all cells on one side, as splits may that no input of a domain
-    /// crosses. A tree that looks at one axis besides is then stacked with the others of that axis, so that an axis
-    /// has one piece of its own at most.
+    /// Leaves out axes for which every split has all cells on one side. A tree may have such splits
+    /// if no input of the domain crosses them. A tree that depends on only one other axis is then
+    /// stacked with the other trees of that axis, so that each axis has at most one piece of its
+    /// own.
     pub(super) fn leave_out_undivided(&mut self, sizes: &[u32]) {
         let splits = &self.splits;
         let divides = |&axis: &usize| {
@@ -74,7 +76,7 @@ impl<'a> Layer<'a> {
         &self.values[leaf.index() * width..][..width]
     }
 
-    /// What the tree splits by, for comparison with others, whatever their leaves hold.
+    /// The splits of the tree, to compare it with other trees regardless of their leaves.
     fn structure<'s>(&'s self, names: &mut HashMap<&'s (usize, CellSet), u32>) -> Structure {
         let name = |split: &'s (usize, CellSet)| {
             let next = names.len() as u32;
@@ -106,7 +108,7 @@ impl Overlaid for Layer<'_> {
         }
         if let Some(rounding) = &self.rounding {
             for (slot, value) in sums[rounding.sum..].iter_mut().zip(self.leaf(leaf)) {
-                // The scale is fine enough for the shift to cut off nothing.
+                // The scale is fine enough that the shift cuts nothing off.
                 change(slot, &((value.abs() * &rounding.factor) >> rounding.shift));
             }
         }
@@ -116,13 +118,13 @@ impl Overlaid for Layer<'_> {
 /// The splits of a tree, each as its axis and a number that stands for its cells, sorted.
 type Structure = Vec<(u32, u32)>;
 
-/// Which trees are laid over each other.
+/// Chooses the trees that are laid over each other.
 pub(super) fn stacks<'a, 'b>(layers: &'b [Vec<Layer<'a>>]) -> Vec<Vec<&'b Layer<'a>>> {
     let mut univariate: BTreeMap<Option<usize>, Vec<&Layer<'_>>> = BTreeMap::new();
     let mut rest: Vec<(Structure, Vec<&Layer<'_>>)> = Vec::new();
     let mut by_structure: HashMap<Structure, usize> = HashMap::new();
     let mut names = HashMap::new();
-    // The stacks of the first model's trees by position, for partners that are nearly the same.
+    // The stacks of each model's trees by position, to find partners that are nearly equal.
     let mut stack_of: Vec<BTreeMap<usize, usize>> = Vec::new();
     for model in layers {
         let mut own = BTreeMap::new();
@@ -141,8 +143,8 @@ pub(super) fn stacks<'a, 'b>(layers: &'b [Vec<Layer<'a>>]) -> Vec<Vec<&'b Layer<
         }
         stack_of.push(own);
     }
-    // A tree of the second model without an equal in the first joins the one at its place, where that has
-    // no equal either and the two share most of their splits.
+    // A tree of the second model without an equal in the first joins the one at the same position,
+    // if that one has no equal either and the two split the same axes equally often.
     let mut merged = vec![false; rest.len()];
     let mut joins = Vec::new();
     if let [first, second] = &stack_of[..] {
@@ -168,7 +170,7 @@ pub(super) fn stacks<'a, 'b>(layers: &'b [Vec<Layer<'a>>]) -> Vec<Vec<&'b Layer<
     stacks
 }
 
-/// Do two trees look at the same axes equally often? Then their overlay is worth trying.
+/// Do two trees split the same axes equally often? Then their overlay is worth trying.
 fn nearly_equal(a: &Structure, b: &Structure) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0)
 }

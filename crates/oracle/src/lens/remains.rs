@@ -1,34 +1,37 @@
-//! What remains of the pieces of a lens inside a box, in the row of the lens and in its companion.
+//! What a box leaves of the pieces of a lens, in the row of the lens and in its companion.
 //!
-//! Inside a small box most pieces are down to one leaf and add a constant. The others look at few axes, and along
-//! an axis only those neighbouring cells differ that one of these pieces tells apart; cells that none tells apart
-//! form a class and count once. All cells of a class reach the same leaf of every piece, whatever the other axes
-//! are set to, and therefore the same leaf of every tree.
+//! Inside a small box most pieces have one leaf left and add a constant. The others depend on few
+//! axes, and along an axis two neighbouring cells differ only if one of these pieces tells them
+//! apart. Neighbouring cells that no piece tells apart form a class and count once. All cells of a
+//! class reach the same leaf of every piece, for any setting of the other axes, and therefore the
+//! same leaf of every tree.
 
 use crate::fault;
 use crate::lens::{Lens, LensPiece, View};
 
-/// At most this many axes may be open, so that a set of them is one word. A box with more is not small.
+/// At most this many axes may be open, so that a set of them fits into one word. A box with more is
+/// not small.
 pub(crate) const MOST_AXES: usize = 64;
 
-/// What remains in a box. The memory is used again for the next one.
+/// The remaining pieces, axes and classes of a box. The memory is used again for the next box.
 #[derive(Default)]
 pub(crate) struct Remains {
-    /// What the settled pieces, and the constants, add in the two rows.
+    /// The sum of the settled pieces and the constants in the two rows.
     pub(crate) settled: (i64, i64),
-    /// The pieces with more than one leaf in the box, each with the axes along which it changes, as bits.
+    /// The pieces with more than one leaf in the box, each with the axes along which it changes, as
+    /// bits.
     pub(crate) pieces: Vec<(u32, u64)>,
-    /// The axes that some piece changes along, in the order in which they were met.
+    /// The axes along which some piece changes, in the order in which they were found.
     axes: Vec<usize>,
-    /// For each of them the first cell of each class.
+    /// For each of these axes, the first cell of each class.
     classes: Vec<Vec<u32>>,
-    /// For each axis of the space its position in `axes`, where it has one.
+    /// For each axis of the space, its position in `axes` if it has one.
     position: Vec<Option<u8>>,
-    /// A bit for each cell of each axis: some piece tells it from the one before.
+    /// A bit for each cell of each axis: whether some piece tells the cell from the one before.
     marks: Vec<u64>,
-    /// Where the marks of each axis begin.
+    /// Where the marks of each axis begin in `marks`.
     first_mark: Vec<usize>,
-    /// Leaf masks, while a piece is tabulated.
+    /// Leaf masks, used while a piece is tabulated.
     masks: [Vec<u64>; 2],
 }
 
@@ -44,17 +47,17 @@ impl Remains {
         Self { position: vec![None; sizes.len()], marks: vec![0; words], first_mark, ..Self::default() }
     }
 
-    /// The open axes, by their position.
+    /// The open axes, in the order of their positions.
     pub(crate) fn axes(&self) -> &[usize] {
         &self.axes
     }
 
-    /// The first cells of the classes of an open axis.
+    /// The first cells of the classes of the open axis at this position.
     pub(crate) fn classes(&self, position: usize) -> &[u32] {
         &self.classes[position]
     }
 
-    /// Finds out what remains; `false` where too many axes are open.
+    /// Collects the remaining pieces, axes and classes of a box; `false` if too many axes are open.
     pub(crate) fn collect(&mut self, lens: &Lens, view: &View, ranges: &[(u32, u32)]) -> bool {
         let companion = lens.companion.as_ref().expect("only rows with a companion are looked at");
         for &axis in &self.axes {
@@ -86,7 +89,8 @@ impl Remains {
         small
     }
 
-    /// Marks where a piece with these leaves changes inside the box; along which axes it does, as bits.
+    /// Marks the cells where a piece with these leaves changes inside the box. Returns the axes
+    /// along which it changes, as bits; `None` if there are too many axes.
     fn mark(&mut self, lens: &Lens, piece: &LensPiece, mine: &[u64], ranges: &[(u32, u32)]) -> Option<u64> {
         let words = mine.len();
         let mut set = 0;
@@ -120,7 +124,7 @@ impl Remains {
         Some(set)
     }
 
-    /// The position of an open axis; `None` where there are too many.
+    /// The position of an open axis; `None` if there are too many axes.
     fn place(&mut self, axis: usize) -> Option<u8> {
         if let Some(position) = self.position[axis] {
             return Some(position);
@@ -131,7 +135,7 @@ impl Remains {
         (self.axes.len() <= MOST_AXES).then_some(position)
     }
 
-    /// Turns the marks into classes, and clears them.
+    /// Turns the marks into classes and clears the marks.
     fn make_classes(&mut self, ranges: &[(u32, u32)]) {
         if self.classes.len() < self.axes.len() {
             self.classes.resize(self.axes.len(), Vec::new());
@@ -153,8 +157,8 @@ impl Remains {
         }
     }
 
-    /// Adds the values of a piece in the two rows to a table over the classes of these axes, the first axis
-    /// fastest. They are all axes along which the piece changes.
+    /// Adds the values of a piece in the two rows to a table over the classes of these axes, the
+    /// first axis fastest. The axes are all those along which the piece changes.
     pub(crate) fn tabulate(
         &mut self,
         lens: &Lens,

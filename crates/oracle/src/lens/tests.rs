@@ -1,4 +1,4 @@
-//! Lenses against each other and against plain sums.
+//! Lenses compared with each other and with plain sums.
 
 use fastrand::Rng;
 use secateur_model::Exact;
@@ -61,7 +61,7 @@ fn pieces_with_masks_and_pieces_with_trees_look_the_same() {
         wide += usize::from(lenses[0].by_axis.iter().flatten().any(long));
         let sizes = atlases[0].axis_sizes();
         let mut views = lenses.each_ref().map(Lens::root);
-        // A box that shrinks at random, with everything compared on the way.
+        // Shrink a box at random, and compare everything at each step.
         let mut ranges: Vec<(u32, u32)> = sizes.iter().map(|&size| (0, size)).collect();
         for _ in 0..12 {
             assert_eq!(views[0].upper, views[1].upper);
@@ -86,10 +86,10 @@ fn pieces_with_masks_and_pieces_with_trees_look_the_same() {
             ranges[axis] = (low, high);
             (0..2).for_each(|way| lenses[way].restrict(&mut views[way], axis, low, high));
         }
-        // A whole search: the same answer by the same boxes.
+        // A whole search gives the same answer with the same boxes.
         let solved = atlases.each_ref().map(|layout| {
             let row = |sign, bound| Row { terms: vec![(0, sign)], bound: Exact::from(bound), strict: true };
-            // Boxes with pieces that have no masks are split to the end.
+            // Boxes with pieces that have no masks are split down to single cells.
             let mut options =
                 crate::Options { shortcuts: false, small_boxes: false, ..crate::Options::unlimited() };
             options.budget.nodes = Some(2_000);

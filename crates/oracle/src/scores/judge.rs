@@ -1,4 +1,4 @@
-//! What the two libraries make of an input, in their own arithmetic.
+//! The scores of the two libraries on an input, in their own arithmetic.
 
 use std::sync::Mutex;
 
@@ -7,7 +7,7 @@ use secateur_model::{CellId, Exact, FeatureId, LeafId, Predictor};
 use super::{ScoreComparison, ScorePoint, divisor, exact, quotient_up};
 use crate::stop::SearchBudget;
 
-/// Looks at inputs as the libraries do.
+/// Evaluates inputs as the libraries do.
 pub(super) struct Judge<'a> {
     comparison: &'a ScoreComparison<'a>,
     predictors: [Predictor<'a>; 2],
@@ -33,8 +33,8 @@ impl<'a> Judge<'a> {
         ScorePoint { row, output, scores, distance }
     }
 
-    /// Are the scores of a cell farther apart than the limit? One where only last bits that vary could make a difference is noted in
-    /// `open`.
+    /// Are the scores of a cell farther apart than the limit? If only last bits that vary could
+    /// make a difference, its input is noted in `open`.
     pub(super) fn exceeds(
         &self,
         cells: &[CellId],
@@ -55,15 +55,17 @@ impl<'a> Judge<'a> {
         beyond
     }
 
-    /// May the scores of this input be farther apart than the limit, by last bits that the files do not fix?
+    /// May the scores of this input be farther apart than the limit, because of last bits that the
+    /// files do not fix?
     fn may_exceed(&self, row: &[f64], output: usize, most: &Exact) -> bool {
         let models = self.comparison.labels.models();
         let both = &divisor(models[0]) * &divisor(models[1]);
         self.apart_at_most(row, output).is_none_or(|apart| apart > most * &both)
     }
 
-    /// How far the scores of an input can be apart, times both divisors, whatever the last bits are that the files do not fix:
-    /// exactly so far, where they fix all of them. Nothing where that is not known.
+    /// A bound on the distance of an input's scores, times both divisors, for all values of the
+    /// last bits that the files do not fix; the exact distance if the files fix all bits. `None` if
+    /// no bound is known.
     fn apart_at_most(&self, row: &[f64], output: usize) -> Option<Exact> {
         let models = self.comparison.labels.models();
         let mut rounding = Exact::zero();
@@ -89,8 +91,9 @@ impl<'a> Judge<'a> {
         Some(&(&second - &first).abs() + &rounding)
     }
 
-    /// Looks at all cells: no scores are farther apart than this. Keeps the input where they are farthest. Nothing where the time
-    /// ended first, or where it is not known of some cell.
+    /// Evaluates all cells and returns a distance that no two scores exceed. Stores the input with
+    /// the most distant scores in `best`. `None` if the time ends first, or if no bound is known
+    /// for some cell.
     pub(super) fn look_at_all(&self, best: &mut ScorePoint, budget: &SearchBudget) -> Option<f64> {
         let models = self.comparison.labels.models();
         let varies = models.iter().any(|model| model.scores_vary());
@@ -107,7 +110,8 @@ impl<'a> Judge<'a> {
                 for output in 0..self.comparison.outputs.len() {
                     let [ours, theirs] = self.comparison.outputs[output].groups;
                     let scores = [scores[0][ours], scores[1][theirs]];
-                    // A difference that rounds to less than another is less.
+                    // A difference that rounds to less than another is smaller, so it needs no
+                    // exact comparison.
                     let near = (scores[1] - scores[0]).abs();
                     if near >= highest {
                         highest = near;
@@ -124,19 +128,21 @@ impl<'a> Judge<'a> {
                     }
                 }
             }
-            // The next cell: the first axis that is not at its end goes on, those before it begin again.
+            // Advance to the next cell: increment the first axis that is not at its end, and reset
+            // those before it.
             let Some(axis) = (0..sizes.len()).find(|&axis| cells[axis].0 + 1 < sizes[axis]) else { break };
             cells[..axis].fill(CellId(0));
             cells[axis].0 += 1;
         }
         if !varies {
-            // A claim about zero is one about the positive zero.
+            // Adding zero turns a negative zero into the positive one that a claim needs.
             return Some(farthest.to_f64_up() + 0.0);
         }
         Some(quotient_up(&farthest, &(&divisor(models[0]) * &divisor(models[1]))))
     }
 
-    /// Keeps the input of a cell where its scores are farther apart than those of the best one.
+    /// Stores the input of a cell in `best` if its scores are farther apart than those stored
+    /// there.
     pub(super) fn see(&self, cells: &[CellId], best: &mut Option<ScorePoint>) {
         for output in 0..self.comparison.outputs.len() {
             let point = self.point(cells, output);

@@ -1,5 +1,5 @@
-//! How large the difference of one output can be in one direction: targets between what is known from below and from above, asked one after
-//! the other.
+//! The largest difference of one output in one direction, found by asking one target after another
+//! between the known lower and upper bounds.
 
 use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
@@ -11,44 +11,50 @@ use crate::lens::Lens;
 use crate::solve::{Answer, Options, Solved, solve};
 use crate::system::{Row, System};
 
-/// Two bounds that are nearer to each other than this share of the upper one are next brought together at once.
+/// If the gap between the two bounds is at most the upper one divided by this, the next question
+/// tries to close it at once.
 const NEAR: i64 = 1_000;
-/// Boxes that count for a question that took fewer.
+/// A question that took fewer boxes counts as if it had taken this many.
 const FEWEST: u64 = 1 << 9;
-/// A question may take so many times the boxes of the last one that was proved. The boxes of a proof grow exponentially as its
-/// target falls, so a target that turns out to be too low is put off for one in half the distance to the upper bound, which
-/// takes the square root of that.
+/// A question may take at most this many times the boxes of the last proof. The boxes of a proof
+/// grow exponentially as its target falls. So a target that turns out to be too low is postponed,
+/// and one at half the distance to the upper bound is asked first: it takes about the square root
+/// of that number.
 const MOST_GROWTH: u64 = 6;
-/// After so many targets that were too low, one behind the other, questions may take more boxes.
+/// After more than this many postponed targets in a row, questions may take more boxes.
 const EASIEST: u32 = 2;
-/// After a proof that took up to so many quarters of the boxes of the one before, the next step is so many quarters of its step:
-/// for about three times the boxes.
+/// How the next step depends on the cost of a proof. An entry `(a, b)` means: after a proof that
+/// took up to a/4 times the boxes of the one before, the next step is b/4 times its step. This aims
+/// at about three times the boxes.
 const STEPS: [(u64, u32); 5] = [(5, 12), (8, 6), (16, 4), (32, 3), (u64::MAX, 2)];
-/// Local search begins at this many of them, those of the largest differences, and at as many random cells.
+/// Local search starts at this many of the given cells, those with the largest differences, and at
+/// as many random cells.
 const CLIMBS: usize = 16;
-/// The same where the pieces have many leaves, so that looking along an axis takes a while.
+/// The same for pieces with many leaves, where evaluating an axis takes long.
 const CLIMBS_IF_LARGE: usize = 4;
 
-/// One output and one direction: what is known of its greatest difference, in integers.
+/// The known bounds of the greatest difference of one output in one direction, in integers.
 pub(super) struct Side<'a> {
     pub(super) output: usize,
     terms: Vec<(usize, i64)>,
-    /// The difference at a cell, as a system whose bound is the constant part.
+    /// A system whose one row gives the difference at a cell: the sum over the pieces minus the
+    /// bound, which holds the constant part.
     system: System<'a>,
-    /// The largest difference that was found, and where.
+    /// The largest difference found, and its cell.
     pub(super) low: BigInt,
     pub(super) cells: Vec<CellId>,
-    /// No cell has a larger one.
+    /// The upper bound: no cell has a larger difference.
     pub(super) high: BigInt,
-    /// The row as local search sees it; none before it has begun.
+    /// The row as local search evaluates it; `None` until local search has run.
     pub(super) lens: Option<Lens>,
-    /// The last question was about the next integer, and there was a solution.
+    /// A question about the integer just above the lower bound had a solution or was postponed, and
+    /// no other question has been answered since.
     crept: bool,
-    /// How far below the upper bound the next question's target is.
+    /// How far below the upper bound the next target is.
     step: BigInt,
-    /// Boxes that the last proof took, or more where questions near to it were put off.
+    /// The boxes of the last proof, or more if questions near it were postponed.
     boxes: u64,
-    /// Questions that were put off since.
+    /// Questions postponed since then.
     put_off: u32,
 }
 
@@ -86,7 +92,8 @@ impl<'a> Side<'a> {
         self.low >= self.high
     }
 
-    /// Local search from the best of these cells and from random ones. Gives all cells where it ended.
+    /// Local search from the best of these cells and from random ones. Returns the cells where it
+    /// ended.
     pub(super) fn climb(
         &mut self,
         comparison: &ScoreComparison<'_>,
@@ -111,7 +118,7 @@ impl<'a> Side<'a> {
         ends
     }
 
-    /// Remembers a cell where the difference is larger than any that is known.
+    /// Stores a cell whose difference is larger than the largest one known.
     fn keep(&mut self, cells: &[CellId]) {
         let value = value(&self.system, cells);
         if value > self.low {
@@ -120,7 +127,8 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Asks for a difference between the two bounds, and moves one of them, unless the question takes too many boxes.
+    /// Asks for a difference between the two bounds and moves one of them, or postpones the
+    /// question if it takes too many boxes.
     pub(super) fn ask(&mut self, comparison: &ScoreComparison<'_>, options: &Options, asked: u64) -> Solved {
         let gap = &self.high - &self.low;
         self.step = match self.step.is_zero() {
@@ -128,25 +136,25 @@ impl<'a> Side<'a> {
             false => self.step.clone().min(gap.clone()),
         };
         let near = &gap * NEAR <= self.high.abs();
-        // What is left is brought together at once where it is little, or no more than one step.
+        // Try to close the gap at once if it is small or about one step.
         let last = near || &self.step * 5u32 >= &gap * 4u32;
         let target = match last && !self.crept {
             true => &self.low + 1u32,
             false => &self.high - &self.step.clone().min(&gap >> 1),
         };
-        // No step is empty.
+        // Every target is above the lower bound.
         let target = target.max(&self.low + 1u32);
         let creeps = target == &self.low + 1u32;
         let bound = Exact::new(target.clone(), comparison.layout.exponent());
         let row = Row { terms: self.terms.clone(), bound, strict: false };
         let system = comparison.system(row);
-        // Questions that are given up after a while stay at home.
+        // A question that may be postponed is not given to workers.
         let mut options = Options { crew: None, ..options.clone() };
-        // Another order of axes for each question's solution.
+        // Each question's solution is improved with another order of axes.
         options.seed = options.seed.wrapping_add(asked);
         let effort = self.boxes.saturating_mul(MOST_GROWTH);
         options.budget.nodes = Some(options.budget.nodes.map_or(effort, |most| most.min(effort)));
-        // Local search has been done, and a single row leaves the other layers nothing to do.
+        // Local search has run already, and with a single row the other layers have nothing to do.
         options.starts.clear();
         options.shortcuts = false;
         let solved = solve(&system, &options, &|cells| comparison.holds(cells));
@@ -176,7 +184,7 @@ impl<'a> Side<'a> {
                 }
             }
             Answer::Undecided(_) => {
-                // What is next to the lower bound is the hardest of all.
+                // Questions just above the lower bound are the hardest.
                 self.crept |= creeps;
                 self.step = ((&self.high - &target) >> 1u32).max(BigInt::one());
                 self.put_off += 1;

@@ -1,4 +1,5 @@
-//! Random boxes over more columns than whole searches by brute force can have: several fixed axes, several parts.
+//! Random boxes over more columns than brute force can handle in whole searches: several fixed
+//! axes, several parts.
 
 use fastrand::Rng;
 use secateur_model::{Exact, GroupId};
@@ -39,7 +40,8 @@ fn a_box_is_judged_as_by_all_its_cells() {
             };
             ranges.iter().map(&mut cell).collect()
         };
-        // The sum reaches its value at some cell, or a little more, and is no larger than that.
+        // The two rows ask for a sum equal to that of a random cell; mostly one of them is made
+        // strict, so that the sum would have to differ a little.
         let row = |sign| Row { terms: vec![(0, sign)], bound: Exact::zero(), strict: false };
         let plain = System::new(&layout, &[row(1)]);
         let lens = Lens::of_row(&plain, 0);

@@ -1,4 +1,4 @@
-//! The oracle against brute force over all cells, on random systems with ties on purpose.
+//! The oracle against brute force over all cells, on random systems with deliberate ties.
 
 use fastrand::Rng;
 use secateur_model::{Ensemble, Exact, Grid};
@@ -51,8 +51,9 @@ fn every_answer_is_that_of_brute_force() {
             .collect();
         let count = table[0].1.len();
         for _ in 0..4 {
-            // Bounds are values of the rows somewhere, so that ties decide.
-            // Rows through one cell say nearly opposite things where their terms do.
+            // Bounds are the values of the rows at some cell, so that ties decide. Rows whose
+            // bounds come from the same cell nearly contradict each other if their terms are
+            // opposite.
             let common = rng.bool().then(|| rng.choice(&table).unwrap());
             let rows: Vec<Row> = (0..rng.usize(1..=4))
                 .map(|_| {

@@ -1,5 +1,6 @@
-//! A search that is ended again and again, and goes on from its checkpoints: the certificate is that of one that was not. What is no checkpoint of the
-//! search is refused.
+//! A search that is stopped again and again, and resumed from its checkpoints, writes the same
+//! certificate as one that was not stopped. Bytes that are not a checkpoint of the search are
+//! refused.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -12,7 +13,7 @@ use secateur_oracle::{
 };
 use secateur_testkit::{Shape, ensemble, mutate};
 
-/// Boxes of a search that is worth it, and at most.
+/// The fewest boxes of a search that is used here, and the most.
 const LONG: u64 = 6_000;
 const MOST: u64 = 100_000;
 
@@ -45,10 +46,10 @@ fn pair(seed: u64) -> [Ensemble; 2] {
     [first, second]
 }
 
-/// A seed, its models, the band, the certificate and its boxes.
+/// A seed, its models, the band, the certificate, and the number of boxes visited.
 type LongProof = (u64, [Ensemble; 2], Band, Vec<u8>, u64);
 
-/// Pairs whose proof takes long, with the certificate that one thread writes.
+/// Pairs with a long proof, and the certificate that one thread writes.
 fn long_proofs(most: usize) -> Vec<LongProof> {
     let mut found = Vec::new();
     for seed in 0..600 {
@@ -75,7 +76,8 @@ fn alone() -> Options {
     Options { shortcuts: false, small_boxes: false, ..Options::unlimited() }
 }
 
-/// Ends a search after this many seconds, and goes on with more each time, until it ends by itself.
+/// Stops a search after this many seconds and resumes it with more time in each run, until it ends
+/// by itself.
 fn in_pieces(comparison: &Comparison<'_>, seconds: f64, threads: usize) -> (u32, u64, Vec<u8>) {
     let place = Place::default();
     for run in 1.. {
@@ -98,7 +100,7 @@ fn a_search_that_was_ended_goes_on_and_writes_the_same_certificate() {
         let comparison = Comparison::new(&first, &second, band).unwrap();
         let (runs, visited, bytes) = in_pieces(&comparison, 0.004, 1 + seed as usize % 3);
         assert!(bytes == expected, "seed {seed}: another certificate after {runs} runs");
-        // Nothing is lost but what was under way.
+        // Only work that was under way when a run stopped is done twice.
         assert!(visited >= nodes, "seed {seed}");
         pieces += runs;
     }
@@ -112,7 +114,7 @@ fn refusal(comparison: &Comparison<'_>, old: Vec<u8>) -> Option<CheckpointError>
     error.get_ref().and_then(|inner| inner.downcast_ref()).copied()
 }
 
-/// A checkpoint of the middle of a search.
+/// A checkpoint from the middle of a search.
 fn middle(comparison: &Comparison<'_>) -> Option<Vec<u8>> {
     let place = Place::default();
     for run in 1..200 {
@@ -155,7 +157,8 @@ fn damaged_and_foreign_checkpoints_are_refused() {
         let other = Comparison::new(first, second, *band).unwrap();
         assert_eq!(refusal(&other, kept.clone()), Some(CheckpointError::Foreign), "seed {seed}");
         foreign += 1;
-        // Signed again, as a forger would, bytes that are none of a checkpoint are refused all the same, or make a search that ends.
+        // A forger would also replace the digest. Such bytes are refused too, or lead to a search
+        // that ends.
         for _ in 0..10 {
             let mut forged = kept.clone();
             let body = forged.len() - 32;
@@ -166,7 +169,7 @@ fn damaged_and_foreign_checkpoints_are_refused() {
             let place = Place::default();
             let budget = SearchBudget::seconds(0.2);
             let options = Options { budget, crew: Some(place.crew(Some(forged))), ..alone() };
-            // Whatever comes of it, the checker has the last word.
+            // Any result is allowed here: the checker decides about the certificate.
             let _ = comparison.certify(&options, Vec::new());
         }
     }

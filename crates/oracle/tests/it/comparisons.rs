@@ -1,5 +1,5 @@
-//! Whole comparisons of random model pairs against brute force: the exact claim, and the libraries' own
-//! decisions.
+//! Whole comparisons of random model pairs against brute force, for the exact claim and for the
+//! libraries' own decisions.
 
 use fastrand::Rng;
 use secateur_model::{
@@ -28,7 +28,7 @@ fn pair(rng: &mut Rng) -> (Ensemble, Ensemble) {
     }
 }
 
-/// Every other search joins small boxes, and every other two begin with boxes.
+/// Every other search joins small boxes; two of every four use only the search over boxes.
 fn options(seed: u64) -> Options {
     Options { small_boxes: seed & 1 == 0, shortcuts: seed & 2 == 0, ..Options::unlimited() }
 }
@@ -120,8 +120,8 @@ fn leads(model: &Ensemble, row: &[f64], band: f64) -> bool {
     }
 }
 
-/// The class in exact arithmetic, written down without the oracle: the first highest sum, or the side of
-/// the threshold.
+/// The class in exact arithmetic, computed without the oracle: the first highest sum, or the side
+/// of the threshold.
 fn plain_class(model: &Ensemble, row: &[f64]) -> ClassId {
     let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
     let sums = model.exact_sums(model.leaves(&read));
@@ -139,13 +139,13 @@ fn plain_class(model: &Ensemble, row: &[f64]) -> ClassId {
     }
 }
 
-/// A model in f64 and its copy in f32, with leaves so close to each other that the rounding of the copy
-/// decides on many inputs.
+/// A model in f64 and its copy in f32, with leaves so close to each other that the copy's rounding
+/// decides many inputs.
 fn converted(rng: &mut Rng) -> (Ensemble, Ensemble) {
     loop {
         let mut shape = Shape::random(rng);
         shape.trees = rng.u32(2..=7);
-        // Weights of single precision.
+        // Weights are of single precision.
         shape.accumulation.number = NumberType::F32;
         let model = ensemble(rng, &shape);
         if Grid::new(&[&model]).unwrap().log10_cells() > 2.5 {
@@ -195,8 +195,8 @@ fn converted(rng: &mut Rng) -> (Ensemble, Ensemble) {
     }
 }
 
-/// The class by the library's arithmetic, with the trees added in a random order and any intercept that it
-/// may have, where these vary.
+/// The class by the library's arithmetic. If the order of addition or the intercepts vary, trees
+/// are added in a random order, and each intercept is a random one of those possible.
 fn class_in_some_order(rng: &mut Rng, model: &Ensemble, row: &[f64]) -> ClassId {
     let how = model.accumulation();
     let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
@@ -220,7 +220,7 @@ fn class_in_some_order(rng: &mut Rng, model: &Ensemble, row: &[f64]) -> ClassId 
                     Some(how.number.round(tree.weight() * value))
                 })
                 .collect();
-            // Intercepts may be a few units off where the model says so.
+            // Intercepts may be a few units off if the model says so.
             let units = model.intercept_errors()[group] / f64::from(f32::EPSILON);
             let off = f64::from(rng.i32(-4..=4).clamp(-units as i32, units as i32)) * f64::from(f32::EPSILON);
             let near = how.number.round(model.intercepts()[group] + off);
@@ -312,7 +312,7 @@ fn classes_are_matched_by_label() {
     let text = |labels: [&str; 3]| with(ClassLabels::Strings(labels.map(str::to_owned).to_vec()));
     let numbers = with(ClassLabels::Integers(vec![2, 0, 1]));
     assert_eq!(classes(&numbers, &with(ClassLabels::Floats(vec![0.0, 1.0, 2.0]))), Ok([2, 0, 1]));
-    // Without labels on one side there is only the position.
+    // Without labels on one side, classes are matched by position.
     assert_eq!(classes(&numbers, &model), Ok([0, 1, 2]));
     assert_eq!(classes(&text(["a", "b", "c"]), &text(["c", "b", "a"])), Ok([2, 1, 0]));
     for other in [with(ClassLabels::Integers(vec![3, 1, 2])), text(["2", "0", "1"])] {

@@ -1,5 +1,6 @@
-//! Searches that are dealt out to workers: the same answer and the same certificate, byte by byte, as one thread gives, whatever the order of answers and
-//! whoever is lost, silent, slow or wrong on the way.
+//! Searches that are dealt out to workers give the same answer and the same certificate, byte by
+//! byte, as one thread, for any order of answers, and with workers that are lost, silent, slow or
+//! wrong.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,11 +13,11 @@ use secateur_oracle::{
 };
 use secateur_testkit::{Shape, ensemble, mutate};
 
-/// Boxes that a search has at least, so that there are many jobs, and at most.
+/// The fewest boxes that a search has (so that there are many jobs), and the most.
 const LONG: u64 = 1_500;
 const MOST: u64 = 60_000;
 
-/// What can go wrong on the way, in percent of all jobs.
+/// Failures on the way, in percent of all jobs.
 #[derive(Clone, Copy, Debug, Default)]
 struct Trouble {
     lost: u32,
@@ -26,7 +27,7 @@ struct Trouble {
     mixed: u32,
 }
 
-/// Workers that are asked one at a time, in a random order, when somebody waits for an answer.
+/// Workers that do one job at a time, in a random order, when the search waits for an answer.
 #[derive(Debug)]
 struct Bench {
     state: Mutex<State>,
@@ -79,7 +80,7 @@ impl Workers for Bench {
             return Ok(Some(reply));
         }
         if state.waiting.is_empty() {
-            // Silence takes a while.
+            // Waiting for a silent worker takes some time.
             std::thread::sleep(Duration::from_millis(2));
             return Ok(None);
         }
@@ -104,7 +105,7 @@ impl Workers for Bench {
         } else if dice < lost + silent + damaged + twice {
             state.again.push((number, Reply::Done(answer.clone())));
         } else if dice < lost + silent + damaged + twice + mixed {
-            // An answer under the number of another job.
+            // Send the answer under the number of another job.
             if let Some(&(other, ..)) = state.waiting.first() {
                 return Ok(Some((other, Reply::Done(answer))));
             }
@@ -113,7 +114,7 @@ impl Workers for Bench {
     }
 
     fn forget(&self) {
-        // What is under way comes all the same, when others ask.
+        // Drop the waiting jobs; an answer in `again` still arrives.
         self.state.lock().unwrap().waiting.clear();
     }
 }
@@ -149,7 +150,7 @@ fn pair(seed: u64, decision: Option<Decision>) -> [Ensemble; 2] {
     [first, second]
 }
 
-/// Two models that have nothing to do with each other: every score is different.
+/// Two unrelated models: every score is different.
 fn strangers(seed: u64, decision: Option<Decision>) -> [Ensemble; 2] {
     let mut rng = Rng::with_seed(seed);
     let shape = Shape {
@@ -182,11 +183,11 @@ fn decisions_have_the_answer_and_the_certificate_of_one_thread() {
         let bench = Bench::new(seed, 1 + seed as usize % 5, troubles(seed));
         let options = Options { crew: Some(crew(&bench)), ..alone };
         let (compared, written) = comparison.certify(&options, Vec::new()).unwrap();
-        // A missing value in a row is not equal to itself.
+        // Compared as text, because a missing value in a row is not equal to itself.
         assert_eq!(format!("{:?}", compared.verdict), format!("{:?}", expected.verdict), "seed {seed}");
         let written = written.map(|writer| writer.finish(true).unwrap());
         assert!(written == certificate, "seed {seed}: another certificate");
-        // The same boxes, each of them once.
+        // The same boxes were visited, each of them once.
         if compared.verdict == Verdict::Identical {
             assert_eq!(compared.nodes, expected.nodes, "seed {seed}");
             assert_eq!(options.progress.share(), limited.progress.share(), "seed {seed}");
@@ -194,7 +195,7 @@ fn decisions_have_the_answer_and_the_certificate_of_one_thread() {
         } else {
             differences += 1;
         }
-        // Without a record too.
+        // The same answer comes without a record.
         let again = comparison.run(&Options { crew: Some(crew(&bench)), ..options.clone() });
         let here = comparison.run(&Options { crew: None, ..options });
         assert_eq!(format!("{:?}", again.verdict), format!("{:?}", here.verdict), "seed {seed}");
@@ -229,7 +230,7 @@ fn scores_have_the_answer_and_the_certificate_of_one_thread() {
         let bench = Bench::new(seed, 3, troubles(seed));
         let options = Options { crew: Some(crew(&bench)), ..alone };
         let (limit, _, written) = comparison.certify(within, &options, Vec::new()).unwrap();
-        // A missing value in a row is not equal to itself.
+        // Compared as text, because a missing value in a row is not equal to itself.
         assert_eq!(format!("{limit:?}"), format!("{expected:?}"), "seed {seed}");
         assert!(written.map(|writer| writer.finish(true).unwrap()) == certificate, "seed {seed}");
         *if limit == Limit::Within { &mut proofs } else { &mut exceeded } += 1;
@@ -238,7 +239,7 @@ fn scores_have_the_answer_and_the_certificate_of_one_thread() {
     assert!(proofs > 4 && exceeded > 1 && jobs > 20, "{proofs} {exceeded} {jobs}: a one-sided test");
 }
 
-/// Workers that are never there.
+/// Workers that are always gone.
 #[derive(Debug)]
 struct Nobody;
 
@@ -278,7 +279,7 @@ fn without_workers_there_is_no_answer_and_a_limit_ends_those_who_never_come() {
             Verdict::Undecided(Undecided::Stopped(StopReason::Workers)),
             "seed {seed}"
         );
-        // All of them silent.
+        // With only silent workers the time limit ends the search.
         let bench = Bench::new(seed, 2, Trouble { silent: 100, ..Trouble::default() });
         let budget = SearchBudget::seconds(0.05);
         let compared = comparison.run(&Options { crew: Some(crew(&bench)), budget, ..alone });

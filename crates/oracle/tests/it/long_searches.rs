@@ -1,5 +1,5 @@
-//! Searches that go on after the first boxes, on systems too large for brute force: the layers must not
-//! lose or change anything, whatever the number of threads.
+//! Searches that continue after the first boxes, on systems too large for brute force: the layers
+//! must not lose or change anything, for any number of threads.
 
 use std::sync::Arc;
 
@@ -8,11 +8,12 @@ use secateur_model::{CellId, Exact};
 use secateur_oracle::{Answer, Layout, Options, Progress, Row, SearchBudget, Solved, System, solve};
 use secateur_testkit::{Shape, ensemble};
 
-/// More than the boxes that are visited before local search.
+/// The number of boxes that are visited before local search.
 const LONG: u64 = 1_024;
 const MOST: u64 = 20_000;
 
-/// The sum lies in a thin layer of the space: many boxes, and no single bound closes any large one.
+/// Two rows that only a thin layer of the space satisfies: there are many boxes, and no single
+/// bound closes a large one.
 fn layer(layout: &Layout) -> [Row; 2] {
     let row = |sign: i64, bound: f64| {
         let bound = Exact::from_f64(bound).expect("finite");
@@ -31,7 +32,7 @@ fn a_search_that_goes_on_answers_as_boxes_alone() {
         let model = ensemble(&mut rng, &shape);
         let layout = Layout::new(&[&model]).expect("one model has a grid");
         let system = System::new(&layout, &layer(&layout));
-        // Few solutions are accepted, often none: the search must come to all of them.
+        // Few solutions are accepted, often none, so the search must visit all of them.
         let accept = |cells: &[CellId]| {
             let mixed = cells
                 .iter()

@@ -1,4 +1,5 @@
-//! The search against brute force, with limits, checkpoints and workers; one binary, so that the tests are linked once.
+//! The search against brute force, with limits, checkpoints and workers. All tests are one binary,
+//! so that they are linked once.
 
 mod brute_force;
 mod checkpoints;

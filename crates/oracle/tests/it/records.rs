@@ -1,5 +1,5 @@
-//! A recorded proof, replayed by other code: its boxes cover the whole space, and what each step says is
-//! true of every cell it speaks of.
+//! A recorded proof, replayed by other code: its boxes cover the whole space, and the statement of
+//! each step is true for every cell that it covers.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -30,7 +30,7 @@ impl Record for Kept {
     }
 }
 
-/// A cell with what each row falls short of its bound by (positive: not reached).
+/// A cell, and how far each row falls short of its bound there (positive: not reached).
 struct Cell {
     cells: Vec<u32>,
     short: Vec<Exact>,
@@ -41,12 +41,12 @@ fn fails(cell: &&Cell) -> bool {
     cell.short.iter().any(|short| short.signum() > 0)
 }
 
-/// Follows the proof from one box down; every cell of it must be closed by a true statement.
+/// Replays the proof of one box; every cell of the box must be closed by a true statement.
 fn replay(kept: &Kept, path: &mut Vec<bool>, cells: Vec<&Cell>, seed: u64) {
     let steps = kept.steps.lock().unwrap().get(path).cloned();
     let steps = steps.unwrap_or_else(|| panic!("seed {seed}: no step for box {path:?}"));
     let lenses = kept.lenses.lock().unwrap().clone();
-    // No cell reaches the combined bound: the combination falls short of it.
+    // True if the cell does not reach the combined bound of the lens.
     let closes = |lens: usize, cell: &Cell| {
         let terms = lenses[lens].iter().zip(&cell.short);
         let short: Exact = terms.map(|(&m, s)| &Exact::new(m.into(), 0) * s).sum();
@@ -143,12 +143,14 @@ fn a_recorded_proof_holds_for_every_cell() {
         let total = |row: &Row, sums: &[Exact]| -> Exact {
             row.terms.iter().map(|&(sum, factor)| &sums[sum] * &Exact::from(factor)).sum()
         };
-        // One sum high in the first model and low in the second; sometimes a third row between them.
+        // Ask for one sum to be high in the first model and low in the second; sometimes add a
+        // third row.
         let mut terms = vec![(group, 1), (groups + group, -1)];
         if rng.bool() {
             terms.insert(1, (rng.usize(0..groups), 1));
         }
-        // Rows through one cell say nearly opposite things, so that bounds close few boxes.
+        // Rows whose bounds come from the same cell nearly contradict each other, so bounds close
+        // few boxes.
         let common = rng.bool().then(|| rng.choice(&table).unwrap());
         let rows: Vec<Row> = terms
             .into_iter()
@@ -156,7 +158,7 @@ fn a_recorded_proof_holds_for_every_cell() {
                 let at = &common.unwrap_or_else(|| rng.choice(&table).unwrap()).1;
                 let mut row = Row { terms: vec![term], bound: Exact::zero(), strict: false };
                 row.bound = total(&row, at);
-                // One of them a little higher: the cell itself is no solution then.
+                // Raise one of the bounds a little, so that the cell itself is no solution.
                 if common.is_some() && term.1 < 0 {
                     let higher = table.iter().map(|(_, sums)| total(&row, sums)).filter(|v| *v > row.bound);
                     row.bound = higher.min().unwrap_or(row.bound);

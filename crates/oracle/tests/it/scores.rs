@@ -1,5 +1,6 @@
-//! The greatest difference of two models' scores against brute force over all cells: what is called proved is never
-//! below the truth, what is shown is never above it, and in exact arithmetic the two meet where the search ended.
+//! The greatest difference of two models' scores against brute force over all cells. What is called
+//! proved is never below the truth, and what is shown is never above it. In exact arithmetic the
+//! two are equal once the search has ended.
 
 use fastrand::Rng;
 use secateur_certificate::Digest;
@@ -10,7 +11,7 @@ use secateur_testkit::{Shape, domain, ensemble, every_row, mutate, scored_domain
 
 const CASES: u64 = 800;
 
-/// A model and a changed copy of it, or two models that have only their shape in common.
+/// A model and a changed copy of it, or two models that share only their shape.
 fn pair(rng: &mut Rng) -> (Ensemble, Ensemble) {
     loop {
         let mut shape = Shape::random(rng);
@@ -19,7 +20,8 @@ fn pair(rng: &mut Rng) -> (Ensemble, Ensemble) {
             shape.classes = rng.u32(1..=3);
         }
         if rng.u32(0..8) == 0 {
-            // A score for each of two classes beside one score for the second.
+            // A model with a score for each of two classes, and one with a score for the second
+            // class only.
             shape.classes = 2;
             shape.decision = Decision::Argmax;
             let both = ensemble(rng, &shape);
@@ -45,12 +47,13 @@ fn exact(value: f64) -> Exact {
     Exact::from_f64(value).expect("finite")
 }
 
-/// Every other search joins small boxes, and every other two begin with boxes.
+/// Every other search joins small boxes; two of every four use only the search over boxes.
 fn options(seed: u64) -> Options {
     Options { small_boxes: seed & 1 == 0, shortcuts: seed & 2 == 0, ..Options::unlimited() }
 }
 
-/// Scores that are compared: those of the same place, or of the second class where one of the models has only that.
+/// Pairs of scores to compare: those with the same index, or those of the second class if one of
+/// the models has only that.
 fn matched<T>(mut ours: Vec<T>, mut theirs: Vec<T>) -> impl Iterator<Item = (T, T)> {
     match (ours.len(), theirs.len()) {
         (2, 1) => drop(ours.remove(0)),
@@ -87,7 +90,7 @@ fn greatest_exact(models: [&Ensemble; 2], rows: &[Vec<f64>]) -> (Exact, Exact) {
     (distances.max().expect("a grid has cells"), &divisors[0] * &divisors[1])
 }
 
-/// The model on inputs to which one or two random models give such scores.
+/// The model, limited to inputs on which one or two random models have certain scores.
 fn where_others_score(rng: &mut Rng, model: &Ensemble) -> Ensemble {
     let domain = scored_domain(rng, model, &|scorer| Digest::of(scorer).0);
     model.within(&domain).map_or(model.clone(), |model| model.into_owned())
@@ -111,7 +114,7 @@ fn the_greatest_difference_is_that_of_brute_force() {
         let mut rng = Rng::with_seed(seed);
         let (first, second) = pair(&mut rng);
         let first = match seed % 3 {
-            // Within a random domain, where that fits the model.
+            // Within a random domain, if that fits the model.
             0 => first.within(&domain(&mut rng, &first)).map_or(first.clone(), |model| model.into_owned()),
             1 => where_others_score(&mut rng, &first),
             _ => first,
@@ -137,7 +140,7 @@ fn the_greatest_difference_is_that_of_brute_force() {
         let found = comparison.measure(&options(seed));
         assert!(found.ended && found.stopped.is_none(), "seed {seed}");
         assert!(exact(found.at_most) >= truth, "seed {seed}: {} is called proved, {truth:?}", found.at_most);
-        // A claim about a negative zero is none.
+        // Claims have no negative zero.
         assert!(found.at_most.is_sign_positive(), "seed {seed}");
         let shown = &found.at_least;
         assert!(exact(shown.distance) <= truth, "seed {seed}: {} is shown, {truth:?}", shown.distance);
@@ -150,7 +153,8 @@ fn the_greatest_difference_is_that_of_brute_force() {
             rows.iter().any(|row| same_cell(&comparison, row, &shown.row)),
             "seed {seed}: the input is outside"
         );
-        // All cells were looked at: where the files fix every bit, the two bounds meet, to four digits.
+        // All cells were evaluated, so if the files fix every bit, the two bounds are equal to four
+        // digits.
         if options(seed).shortcuts && ![&first, &second].iter().any(|model| model.scores_vary()) {
             assert!(
                 found.at_most <= shown.distance.next_up() * (1.0 + 1.0 / 16_000.0),
@@ -159,7 +163,8 @@ fn the_greatest_difference_is_that_of_brute_force() {
             let searched = comparison.measure(&Options { shortcuts: false, ..options(seed) });
             whole += u32::from(searched.at_most > found.at_most * 1.001);
         }
-        // The search ended, so in exact arithmetic nothing is left between the bounds but the rounding of both, to four digits.
+        // The search ended, so in exact arithmetic the gap between the bounds is only the rounding
+        // of both libraries, to four digits.
         let without = exact(found.at_most.next_down());
         let open = &exact(found.rounding * 1.001) + &exact(found.at_most / 16_000.0);
         assert!(&(&without - &open) * &divisor <= exact_truth, "seed {seed}: the bound is not tight");
@@ -198,7 +203,7 @@ fn limits_are_judged_as_by_brute_force() {
         let truth = greatest([&first, &second], &rows);
         let near = truth.to_f64_up();
         let varies = [&first, &second].iter().any(|model| model.scores_vary());
-        // At the truth, just below it, half of it, twice of it, and nothing at all.
+        // The true maximum, the float just below it, half of it, twice of it, and zero.
         for limit in [near, near.next_down().max(0.0), near / 2.0, near * 2.0, 0.0] {
             let holds = truth <= exact(limit);
             match comparison.within(limit, &options(seed)).0 {
@@ -227,7 +232,8 @@ fn limits_are_judged_as_by_brute_force() {
     assert!(checked > 40, "{checked}");
 }
 
-/// The certificate of a limit is accepted, and refused for a domain that leaves the scores of others out.
+/// The certificate of a limit is accepted. It is refused if the models whose scores the domain
+/// limits are not given.
 fn check(models: [&Ensemble; 2], comparison: &ScoreComparison<'_>, limit: f64, options: &Options) {
     let (answer, _, proof) = comparison.certify(limit, options, Vec::new()).unwrap();
     assert_eq!(answer, Limit::Within);
@@ -242,7 +248,7 @@ fn check(models: [&Ensemble; 2], comparison: &ScoreComparison<'_>, limit: f64, o
 
 #[test]
 fn any_order_of_addition_is_covered() {
-    // Three addends whose f32 sum depends on the order.
+    // A free order of addition: the same sum may round in different ways.
     let mut tried = 0;
     for seed in 0..4000 {
         let mut rng = Rng::with_seed(seed);
@@ -267,8 +273,8 @@ fn any_order_of_addition_is_covered() {
     assert!(tried > 100, "{tried}");
 }
 
-/// A regressor of complete trees of five levels over a few columns, one column for each level. A leaf is made from its number and the
-/// columns.
+/// A regressor of complete trees of five levels over eight columns, with a different column for
+/// each level. `leaf` makes a leaf value from the leaf's number and the columns.
 fn complete_trees(
     seed: u64,
     trees: u32,
@@ -308,7 +314,8 @@ fn complete_trees(
     builder.build()
 }
 
-/// Every threshold is moved by the same tiny amount. A column pulls to the same side in every tree, but for a little noise.
+/// Moves every threshold by the same tiny amount. Each column changes the score in the same
+/// direction in every tree, apart from a little noise.
 fn moved(seed: u64, move_by: f64) -> Ensemble {
     let leaf = |rng: &mut Rng, leaf: u32, columns: &[u32]| {
         let pull = |(depth, &column): (usize, &u32)| {
@@ -320,7 +327,7 @@ fn moved(seed: u64, move_by: f64) -> Ensemble {
     complete_trees(seed, 40, |_| 0.5 + move_by, leaf)
 }
 
-/// Random leaves, rounded to this many steps.
+/// Random leaf values in [0, 1], rounded to multiples of 1/`steps`.
 fn rounded(seed: u64, steps: f64) -> Ensemble {
     complete_trees(seed, 30, Rng::f64, |rng, _, _| (rng.f64() * steps).round() / steps)
 }
@@ -328,7 +335,8 @@ fn rounded(seed: u64, steps: f64) -> Ensemble {
 #[test]
 fn thresholds_that_all_moved_a_little_are_settled_in_few_boxes() {
     const NODES: u64 = 40;
-    // The trees are the same but for inputs between the two thresholds of a split. Only their overlays show that.
+    // The trees differ only for inputs between the two thresholds of a split, and only their
+    // overlays show that.
     for seed in 0..3 {
         let (first, second) = (moved(seed, 0.0), moved(seed, 1e-9));
         let mut options = Options::unlimited();
@@ -346,7 +354,8 @@ fn thresholds_that_all_moved_a_little_are_settled_in_few_boxes() {
 
 #[test]
 fn leaves_that_were_rounded_are_settled_in_few_boxes() {
-    // At most 11,200. Where splits are chosen as for several rows, 27,000 to 111,000.
+    // Measured: at most 11,200 boxes. With splits chosen as for several rows it takes 27,000 to
+    // 111,000.
     const NODES: u64 = 15_000;
     for seed in 0..3 {
         let (first, second) = (rounded(seed, f64::from(1 << 20)), rounded(seed, 256.0));

@@ -1,49 +1,54 @@
-//! Votes that cannot do without a constant, shown by inputs at opposite ends.
+//! Finds inputs at opposite ends of the axes which show that votes need a constant.
 //!
-//! Where every step goes from minus a number to that number, it votes for one class at one end of its axis
-//! and for the other class at the other end. Take two inputs that are at opposite ends of every axis. Without
-//! a constant their scores add up to zero whatever the weights are, so no weights decide both for a class
-//! that needs a score beyond zero; a model that does so has a constant, which is a tree of its own.
+//! If every step goes from a number to its negative, it votes for one class at one end of its axis
+//! and for the other class at the other end. Take two inputs that are at opposite ends of every
+//! axis. Without a constant, their scores add up to zero whatever the weights are, so no weights
+//! decide both inputs for a class that needs a score beyond zero. A model that decides both for
+//! such a class has a constant, which is a tree of its own.
 //!
-//! A class that wins ties would have zero at both ends. Then one of the inputs goes one relevant boundary
-//! further in, on an axis whose step there is against the class: now both scores add up to that step with
-//! the wrong sign, and since the step must be there (two inputs beside it show that), no weights do.
+//! A class that wins ties can have a score of zero at both ends, so one of the inputs is moved
+//! inward, past one relevant boundary of an axis whose step there is against the class. Then both
+//! scores add up to that step, which has the wrong sign. The step must be there, as the pair of
+//! inputs beside it shows, so no weights decide both inputs for the class.
 //!
-//! Problem: a corner whose score lies between two bounds. All pairs of corners have the same sum of scores,
-//! so the score must be near half of that, and the steps from end to end must nearly cancel. Large ones cancel
-//! each other as they come, the rest are combined in all ways (see `axis_sums`). Nothing is claimed here: whoever
-//! asks has the inputs checked.
+//! Problem: find a corner whose score lies between two bounds. The scores at opposite corners
+//! always have the same sum, so the corner's score must be near half of it, and the steps from end
+//! to end must nearly cancel. The ends of axes with large steps are chosen one by one so that the
+//! steps cancel; the rest are combined in all ways (see `axis_sums`). Nothing is claimed here: the
+//! caller has the inputs checked.
 
 use secateur_model::CellId;
 
 use crate::passes::axis_sums::Sums;
 use crate::passes::relevant::{Boundary, Relevant};
 
-/// Axes whose ends are combined in all ways.
+/// How many axes, those with the smallest steps, are combined in all ways: first the smaller number
+/// is tried, then the larger.
 const IN_ALL_WAYS: [usize; 2] = [16, 32];
 
-/// The lead of class 1: a constant, and one number for each cell of each axis.
+/// The lead of class 1: a constant, plus one number for each cell of each axis.
 pub(crate) struct Leads<'a> {
     pub(crate) constant: i128,
     pub(crate) tables: &'a [Vec<i128>],
-    /// Numeric cells of each axis; the missing one comes behind.
+    /// The number of numeric cells of each axis; the missing cell comes after them.
     pub(crate) numeric: &'a [usize],
-    /// Class 1 is decided from here on, class 0 up to minus the other.
+    /// Class 1 is decided where the lead is at least `positive`, class 0 where it is at most minus
+    /// `negative`.
     pub(crate) positive: i128,
     pub(crate) negative: i128,
-    /// Does class 1 win ties? Else class 0 does.
+    /// Does class 1 win ties? Otherwise class 0 does.
     pub(crate) first_wins_ties: bool,
 }
 
-/// Inputs that no votes decide alike without a constant.
+/// Two inputs that no votes without a constant decide for the same class.
 pub(crate) struct OppositeCorners {
     pub(crate) cells: [Vec<CellId>; 2],
-    /// The boundary that one of them is beyond, where the class wins ties.
+    /// If the class wins ties: the boundary that one of the inputs was moved past.
     pub(crate) beyond: Option<Boundary>,
 }
 
 impl Leads<'_> {
-    /// Looks for such inputs.
+    /// Looks for two such inputs.
     pub(crate) fn opposite_corners(&self, relevant: &Relevant) -> Option<OppositeCorners> {
         if self.numeric.contains(&0) {
             return None;
@@ -66,8 +71,8 @@ impl Leads<'_> {
         })
     }
 
-    /// Axes whose outermost relevant step is against a class as one comes in: the cell behind that step, the
-    /// opposite end, and the step's boundary.
+    /// The axes whose outermost relevant step, seen from one end, is against the class. Each comes
+    /// with the cell just past that step, the cell of the opposite end, and the step's boundary.
     fn inner(&self, relevant: &Relevant, for_first: bool) -> Vec<(usize, [usize; 2], Boundary)> {
         let mut found = Vec::new();
         for axis in 0..self.tables.len() {
@@ -86,13 +91,14 @@ impl Leads<'_> {
         found
     }
 
-    /// The leads at the two inputs together.
+    /// The sum of the leads at the two inputs.
     fn both(&self, ends: &[[usize; 2]]) -> i128 {
         let values = ends.iter().zip(self.tables).map(|([a, b], table)| table[*a] + table[*b]);
         2 * self.constant + values.sum::<i128>()
     }
 
-    /// Which of its two cells each input has on each axis, so that both are decided for one class.
+    /// Chooses for each axis which of its two cells each input has, so that both inputs are decided
+    /// for one class. The axis `fixed` keeps its order of cells.
     fn search(&self, ends: &[[usize; 2]], fixed: Option<usize>, for_first: bool) -> Option<[Vec<CellId>; 2]> {
         let both = self.both(ends);
         let (low, high) = if for_first {
@@ -147,7 +153,7 @@ mod tests {
     use super::*;
     use crate::passes::relevant::{Pair, Relevance};
 
-    /// Random votes on a few axes: for each axis the values of its cells, and the steps that make them.
+    /// Random votes on a few axes: the value in each cell of each axis.
     fn tables(rng: &mut Rng) -> Vec<Vec<i128>> {
         let axis = |rng: &mut Rng| {
             let steps: Vec<i128> = (0..rng.usize(1..4))
@@ -188,7 +194,7 @@ mod tests {
             let found = leads.opposite_corners(&all_relevant(&tables));
             let Some(found) = found else {
                 none += 1;
-                // Votes leave twice the constant for both ends together.
+                // Votes cancel at opposite ends, so the two leads add up to twice the constant.
                 if (constant > 0) != first_wins_ties {
                     for code in 0..1usize << tables.len() {
                         let corner = |flip: usize| -> Vec<CellId> {
@@ -204,7 +210,7 @@ mod tests {
             let [a, b] = [lead(&found.cells[0]), lead(&found.cells[1])];
             let for_first = a >= positive && b >= positive;
             assert!(for_first || a <= -negative && b <= -negative, "{a} {b}");
-            // Without the constant: nothing is left, or a step against the class.
+            // Apart from the constant, nothing is left over, or a step against the class.
             let left = a + b - 2 * constant;
             match found.beyond {
                 None => {

@@ -1,12 +1,14 @@
 //! The cheapest set of columns that meets every cut, and a proof that none is cheaper.
 //!
-//! A cut is a set of columns of which one must stay. Lower bounds come from packings: multipliers on the
-//! cuts such that no column is charged more than its cost, whose sum no cover can beat (the dual of the
-//! linear relaxation). Where the best packing is not enough, a column is branched on: without it its cuts
-//! get smaller, with it they are met. The proof is a tree of branches with a packing at each leaf, all in
-//! integers, so that anybody can check it by adding up.
+//! A cut is a set of columns of which one must stay. A packing gives a lower bound: multipliers on
+//! the cuts such that the multipliers of the cuts that contain a column add up to at most the
+//! column's cost. No cover costs less than the sum of all multipliers (they solve the dual of the
+//! linear relaxation). If the best packing is not enough, the proof branches on a column: without
+//! it, its cuts get smaller; with it, they are met. The proof is a tree of branches with a packing
+//! at each leaf, all in integers, so anyone can check it by addition.
 //!
-//! The packing is found in floating point ([`largest_packing`]) and rounded down; only what is left then counts.
+//! The packing is found in floating point ([`largest_packing`]) and rounded down to integers; only
+//! the bound of the rounded packing counts.
 
 use std::time::Duration;
 
@@ -15,51 +17,53 @@ use secateur_oracle::SearchBudget;
 
 use crate::points::boundary_walks::is_over;
 
-/// Multipliers are whole numbers of this fraction.
+/// Multipliers are multiples of one part in this many.
 const DENOMINATOR: u64 = 1 << 20;
-/// Branches before the search for the cheapest cover is given up: it is asked for often, and any bound will do.
+/// The most branches of a search for the cheapest cover: such searches are frequent, and any bound
+/// is of use.
 const MOST_BRANCHES: usize = 20_000;
-/// The same where the smallest model is to be proved, which is asked for once and by name.
+/// The most branches where the smallest model is to be proved: that is asked once, by name.
 const MOST_BRANCHES_OF_MINIMUM: usize = 1_000_000;
-/// A packing that takes longer than this ends with what it has.
+/// The search for a packing ends after this time with the packing it has.
 const LONGEST_PACKING: Duration = Duration::from_secs(5);
 
-/// Why no cover is cheaper than a bound.
+/// The proof that no cover is cheaper than a bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CoverProof {
-    /// Multipliers of cuts, as numerators over one denominator: for each column they add up to at most its
-    /// cost over the cuts that it meets, and all together they are the bound (rounded up).
+    /// A packing: multipliers of cuts, as numerators over one denominator. For each column, the
+    /// multipliers of the cuts that contain it add up to at most its cost. The sum of all
+    /// multipliers, rounded up, is the bound.
     Packing {
-        /// Cut and numerator.
+        /// The index of each cut, with its numerator.
         multipliers: Vec<(usize, u64)>,
         /// What the numerators are divided by.
         denominator: u64,
     },
-    /// Either the column is not there, or it is.
+    /// Two cases: the column is not in the cover, or it is.
     Branch {
-        /// The column.
+        /// The index of the column.
         column: usize,
-        /// What holds without it.
+        /// The proof without the column.
         without: Box<CoverProof>,
-        /// What holds with it: its cost is paid and its cuts are met.
+        /// The proof with the column: its cost is paid and its cuts are met.
         with: Box<CoverProof>,
     },
 }
 
-/// A cover and the bound on all others.
+/// A cover, and a bound on the cost of all covers.
 #[derive(Clone, Debug)]
 pub struct Cover {
     /// The columns, ascending.
     pub columns: Vec<usize>,
-    /// What they cost.
+    /// The cost of these columns.
     pub cost: u64,
-    /// No cover costs less.
+    /// No cover costs less than this.
     pub bound: u64,
-    /// Why.
+    /// The proof of the bound.
     pub proof: CoverProof,
 }
 
-/// The cheapest cover of these cuts that the budget allows to find; `None` where a cut is empty.
+/// The cheapest cover of these cuts that is found within the budget; `None` if a cut is empty.
 pub fn cheapest_cover(cuts: &[Vec<usize>], costs: &[u64], budget: &SearchBudget) -> Option<Cover> {
     if cuts.iter().any(Vec::is_empty) {
         return None;
@@ -84,22 +88,24 @@ pub fn cheapest_cover(cuts: &[Vec<usize>], costs: &[u64], budget: &SearchBudget)
     Some(Cover { cost: search.cost(&best), columns: best, bound, proof })
 }
 
-/// What is said of a cover.
+/// What a judge says about a cover.
 #[derive(Clone, Debug)]
 pub(crate) enum Judged {
-    /// It can do: only cheaper ones are looked for from now on.
+    /// The cover suffices: from now on only cheaper covers are searched for.
     CanDo,
-    /// It cannot, for it does not meet these cuts.
+    /// The cover does not suffice, because it does not meet these cuts.
     Cannot(Vec<Vec<usize>>),
-    /// Nobody knows, so the search ends.
+    /// It is not known whether the cover suffices, so the search ends.
     Unknown,
 }
 
-/// Shows that no cover that can do costs less than `target`, or than the cheapest one that the judge has accepted. The judge is
-/// asked about every cover that is cheap enough; the cuts that it answers with come after the given ones, and the proof
-/// speaks of them too. `None` where the budget or the judge ended the search.
+/// Shows that no cover that suffices costs less than `target`, or less than the cheapest cover that
+/// the judge accepts. The judge is asked about every cover that is cheap enough. Cuts in its
+/// answers are numbered after the given cuts, and the proof refers to them too. `None` if the
+/// budget or the judge ended the search.
 ///
-/// This is one search and not a new one for each cut: what is refuted once stays refuted, for cuts only join.
+/// This is one search, not a new one for each cut: cuts are only added, so what was refuted once
+/// stays refuted.
 pub(crate) fn no_cover_below(
     cuts: Vec<Vec<usize>>,
     costs: &[u64],
@@ -111,10 +117,11 @@ pub(crate) fn no_cover_below(
     search.prove(&mut Choice::new(costs.len()), &mut Goal { target, judge })
 }
 
-/// Attempts at a quick cover, each with other chances.
+/// Attempts to find a quick cover, each with other random choices.
 const TRIES: usize = 100;
 
-/// A cover that costs less than `target`, found greedily with some chance; `None` says nothing.
+/// A cover that costs less than `target`, found by a randomised greedy search. `None` does not say
+/// that there is no such cover.
 pub(crate) fn quick_cover(
     cuts: &[Vec<usize>],
     costs: &[u64],
@@ -128,7 +135,7 @@ pub(crate) fn quick_cover(
     }
     (0..TRIES).find_map(|_| {
         let mut met = vec![0u32; cuts.len()];
-        // For each column the cuts that it would meet and nothing else does.
+        // For each column, the number of cuts that it would meet and that no chosen column meets.
         let mut gains: Vec<usize> = holding.iter().map(Vec::len).collect();
         let (mut chosen, mut cost) = (Vec::new(), 0);
         while gains.iter().any(|&gain| gain > 0) {
@@ -164,7 +171,7 @@ pub(crate) fn quick_cover(
     })
 }
 
-/// The bound that a proof shows, checked; `None` for a proof that shows nothing.
+/// Checks a proof and returns the bound that it shows; `None` if the proof is wrong.
 pub fn check_cover(cuts: &[Vec<usize>], costs: &[u64], proof: &CoverProof) -> Option<u64> {
     let mut choice = Choice::new(costs.len());
     Some(check(cuts, costs, proof, &mut choice)?.min(u128::from(u64::MAX)) as u64)
@@ -210,7 +217,7 @@ enum State {
     In,
 }
 
-/// What has been branched on.
+/// The columns on which the search has branched.
 #[derive(Clone)]
 struct Choice {
     state: Vec<State>,
@@ -237,18 +244,18 @@ impl Choice {
 
 /// What a search has to show.
 struct Goal<'a> {
-    /// No cover that can do costs less than this.
+    /// No cover that suffices costs less than this.
     target: u64,
-    /// Whether a cover can do.
+    /// Says whether a cover suffices.
     judge: &'a mut dyn FnMut(&[usize]) -> Judged,
 }
 
-/// A cut that the choice does not meet.
+/// A cut that no chosen column meets.
 struct Unmet {
     cut: usize,
-    /// Its open columns.
+    /// Its open columns (on which the search has not branched), as bits.
     bits: Vec<u64>,
-    /// How many these are.
+    /// The number of its open columns.
     count: u32,
 }
 
@@ -258,7 +265,7 @@ struct Search<'a> {
     branches: usize,
     most_branches: usize,
     budget: &'a SearchBudget,
-    /// The columns of each cut as bits, so many words for each.
+    /// The columns of each cut as bits: `masks` has `words` words for each cut.
     words: usize,
     masks: Vec<u64>,
 }
@@ -285,7 +292,7 @@ impl<'a> Search<'a> {
         &self.masks[cut * self.words..][..self.words]
     }
 
-    /// The columns in a state, as bits.
+    /// The columns in this state, as bits.
     fn columns_in(&self, choice: &Choice, state: State) -> Vec<u64> {
         let mut bits = vec![0; self.words];
         let columns = choice.state.iter().enumerate().filter(|(_, own)| **own == state);
@@ -293,7 +300,8 @@ impl<'a> Search<'a> {
         bits
     }
 
-    /// The cuts that are not met, the smallest first, without those that hold another one: these say nothing new.
+    /// The cuts that are not met, smallest first. Cuts that contain another one are left out,
+    /// because they follow from it.
     fn unmet(&self, choice: &Choice) -> Vec<Unmet> {
         let (chosen, open) = (self.columns_in(choice, State::In), self.columns_in(choice, State::Open));
         let mut unmet: Vec<Unmet> = (0..self.cuts.len())
@@ -326,7 +334,8 @@ impl<'a> Search<'a> {
             as u64
     }
 
-    /// Shows that no cover that can do costs less than the target. `None` where the search was stopped.
+    /// Shows that no cover that suffices costs less than the target. `None` if the search was
+    /// stopped.
     fn prove(&mut self, choice: &mut Choice, goal: &mut Goal<'_>) -> Option<CoverProof> {
         let hint = loop {
             self.branches += 1;
@@ -335,7 +344,8 @@ impl<'a> Search<'a> {
             }
             let unmet = self.unmet(choice);
             if let Some(Unmet { cut, count: 0, .. }) = unmet.first() {
-                // A cut without columns charges nobody, so it may count as often as is needed.
+                // A cut without open columns charges no column, so its multiplier may be as large
+                // as is needed.
                 return Some(CoverProof::Packing { multipliers: vec![(*cut, goal.target)], denominator: 1 });
             }
             if let Some(packing) = self.disjoint(choice, &unmet, goal.target) {
@@ -355,7 +365,8 @@ impl<'a> Search<'a> {
                 Judged::Unknown => return None,
             }
         };
-        // The column that the relaxation is least sure of, the most frequent first.
+        // Branch on the open column whose share in the relaxation is nearest to one half; among
+        // equals, the one in the most cuts.
         let mut counts = vec![0usize; self.costs.len()];
         for cut in self.cuts.iter().filter(|cut| !choice.met(cut)) {
             choice.open(cut).for_each(|&column| counts[column] += 1);
@@ -375,7 +386,7 @@ impl<'a> Search<'a> {
         Some(CoverProof::Branch { column, without, with })
     }
 
-    /// A cover that follows a hint where it can, without columns that nothing needs.
+    /// A cover that follows the hint where it can, without columns that no cut needs.
     fn greedy(&self, choice: &Choice, hint: &[f64]) -> Vec<usize> {
         let mut chosen: Vec<bool> = choice.state.iter().map(|state| *state == State::In).collect();
         let mut unmet: Vec<&Vec<usize>> = self.cuts.iter().filter(|cut| !choice.met(cut)).collect();
@@ -407,7 +418,8 @@ impl<'a> Search<'a> {
         needed
     }
 
-    /// Cuts that share no open column: each of them needs a column of its own. `None` where these do not cost the target.
+    /// A packing of cuts that share no open column: each of them needs a column of its own. `None`
+    /// if its bound is below the target.
     fn disjoint(&self, choice: &Choice, unmet: &[Unmet], target: u64) -> Option<CoverProof> {
         let mut used = vec![0u64; self.words];
         let mut total = choice.paid(self.costs);
@@ -423,12 +435,12 @@ impl<'a> Search<'a> {
         (total >= u128::from(target)).then_some(CoverProof::Packing { multipliers, denominator: 1 })
     }
 
-    /// A packing of the cuts that are not met, and how much of each column the relaxation takes.
+    /// A packing of the cuts that are not met, and the share of each column in the relaxation.
     fn packing(&self, choice: &Choice, unmet: &[Unmet]) -> (CoverProof, Vec<f64>) {
         let mut hint: Vec<f64> = choice.state.iter().map(|state| f64::from(*state == State::In)).collect();
         let mut multipliers = Vec::new();
-        // A cut of one open column is charged all of it, and settles every other cut of that column: those are not in the
-        // list.
+        // A cut with one open column is charged that column's whole cost. Every other cut with that
+        // column contains it, so `unmet` has left those out.
         let mut core: Vec<(usize, Vec<usize>)> = Vec::new();
         for unmet in unmet {
             let cut = unmet.cut;
@@ -457,7 +469,8 @@ impl<'a> Search<'a> {
         (packing, hint)
     }
 
-    /// The largest packing of these cuts, by floating point: a value for each cut, a price for each column.
+    /// The largest packing of these cuts, in floating point: a value for each cut and a price for
+    /// each column.
     fn largest(&self, core: &[(usize, Vec<usize>)]) -> (Vec<f64>, Vec<(usize, f64)>) {
         let sets: Vec<&[usize]> = core.iter().map(|(_, cut)| cut.as_slice()).collect();
         let costs: Vec<f64> = self.costs.iter().map(|&cost| cost as f64).collect();
@@ -467,7 +480,8 @@ impl<'a> Search<'a> {
         (values, prices)
     }
 
-    /// The packing without what charges a column too much: a float's last bit.
+    /// The packing with multipliers lowered where floating point charges a column more than its
+    /// cost.
     fn repaired(&self, packing: CoverProof, choice: &Choice) -> CoverProof {
         let CoverProof::Packing { mut multipliers, denominator } = packing else { return packing };
         let mut charged = vec![0u128; self.costs.len()];
@@ -490,7 +504,7 @@ mod tests {
     fn random_cuts(rng: &mut fastrand::Rng) -> (Vec<Vec<usize>>, Vec<u64>) {
         let columns = rng.usize(1..9);
         let costs = (0..columns).map(|_| rng.u64(1..5)).collect();
-        // Many pairs make relaxations that are far from whole.
+        // Many cuts of two columns make relaxations that are far from whole numbers.
         let pairs = columns > 1 && rng.bool();
         let cuts = (0..rng.usize(0..if pairs { 30 } else { 10 })).map(|_| {
             if pairs {
@@ -535,7 +549,7 @@ mod tests {
         for _ in 0..500 {
             let (mut cuts, costs) = random_cuts(&mut rng);
             let least = cheapest_cover(&cuts, &costs, &SearchBudget::unlimited()).unwrap().cost;
-            // The judge alone knows half of the cuts.
+            // Half of the cuts are known to the judge alone.
             let mut hidden = cuts.split_off(cuts.len() / 2);
             let mut known = cuts.clone();
             let all: u64 = costs.iter().sum();

@@ -1,20 +1,22 @@
 //! Cuts: sets of columns of which one must stay, each shown by a few inputs.
 //!
-//! Problem: a candidate has weights w >= 0 on columns and a lead at demand i of
-//! `sum_j w_j a_ij + (its intercept's part)`, which must be positive. Take multipliers y_i > 0 on some
-//! demands such that the intercept's part of the combination cannot be positive. Then some column with
-//! `sum_i y_i a_ij > 0` must have a positive weight. These columns are the cut.
+//! Problem: a candidate has weights w >= 0 on columns. Its lead at demand i is
+//! `sum_j w_j a_ij + (its intercept's part)` and must be positive. Take multipliers y_i > 0 on some
+//! demands such that the intercept's parts, multiplied and added up, cannot be positive. The leads,
+//! multiplied and added up, are positive, so some column with `sum_i y_i a_ij > 0` must have a
+//! positive weight. These columns are the cut.
 //!
-//! The intercept's part: if it is free, each group's signed multipliers add up to zero; if it is the
-//! original's times a weight that is not negative, its combination is at most zero, and so is that of the
-//! decision's threshold, which stands alone where there is no intercept.
-//! A demand whose winner wins ties holds also for a lead of zero, so one demand at least must be of the
-//! other kind.
+//! The intercept's part depends on what is allowed for it. If the intercept is free, the signed
+//! multipliers of each group must add up to zero. If it is the original's times a weight of at
+//! least zero, its combination must be at most zero, and so must the combination of the decision
+//! rule's threshold. If there is no intercept, only the threshold counts. A demand whose winner
+//! wins ties also holds for a lead of zero, so at least one demand must be of the other kind.
 //!
-//! Multipliers come from a solver in floating point, are rounded to integers and then checked: whether a
-//! cut holds is computed in exact arithmetic from the model and the inputs, and nothing else counts.
-//! Where kept columns can do no better than zero (trees that mirror each other, or that these inputs do not
-//! tell apart), sums that are zero up to rounding are made zero exactly (see `exact_multipliers`).
+//! Multipliers come from a solver in floating point, are rounded to integers and then checked:
+//! whether a cut holds is computed in exact arithmetic from the model and the inputs, and nothing
+//! else counts. Sometimes the best margin of the kept columns is zero, because trees mirror each
+//! other or these inputs do not tell them apart. Then sums that are zero up to rounding are made
+//! zero exactly (see `exact_multipliers`).
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -31,37 +33,38 @@ use crate::passes::relevant::Pair;
 use crate::points::point::{Points, certain_winner, column_lead, intercept_of};
 use crate::search::weight_program::Weights;
 
-/// A margin that survives every rounding; a larger one is not looked for.
+/// A margin that survives every rounding; no larger one is searched for.
 const ENOUGH: f64 = 1e-6;
 /// Where no margin is positive, all sums are shifted by this share of a column's largest entry.
 const SHIFT: f64 = 1e-3;
-/// A sum that is zero up to this is meant to be zero.
+/// A sum whose magnitude is at most this share of its largest entry is meant to be zero.
 const ZERO: f64 = 1e-7;
 
-/// One of these columns must stay, by these demands.
+/// One of these columns must stay, as these demands show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// The demands, each with its multiplier.
+    /// The indices of the demands, each with its multiplier.
     pub demands: Vec<(usize, BigUint)>,
-    /// The columns, ascending.
+    /// The indices of the columns, ascending.
     pub columns: Vec<usize>,
 }
 
-/// What a search for a cut ended with.
+/// How a search for a cut ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Separating {
-    /// A cut that holds, and that the kept columns do not meet.
+    /// With a cut that holds and that the kept columns do not meet.
     Cut(Cut),
-    /// There is none: these weights of the kept columns do, as far as these points and floats tell.
+    /// There is no cut: these weights of the kept columns meet the demands of all points, as far as
+    /// floating point tells.
     Solved(Weights),
-    /// None was found.
+    /// No cut was found.
     None,
     /// A limit was reached.
     Stopped,
 }
 
 impl Cut {
-    /// Does it hold? Everything is computed anew, in exact arithmetic.
+    /// Does the cut hold? Everything is computed again, in exact arithmetic.
     pub fn holds(&self, points: &Points<'_>, intercept: Intercept) -> bool {
         let mut demands = ExactDemands::new(points.model());
         let known = |column: &usize| *column < points.columns().len();
@@ -73,7 +76,7 @@ impl Cut {
 }
 
 impl Cut {
-    /// Are none of its columns among these?
+    /// Does the cut contain none of the kept columns?
     fn spares(&self, kept: &[bool]) -> bool {
         !self.columns.iter().any(|&column| kept[column])
     }
@@ -84,40 +87,41 @@ impl Cut {
 pub struct Cutter {
     intercept: Intercept,
     exact: ExactDemands,
-    /// With a margin, and with all sums shifted.
+    /// One solver for sums with a margin, one for shifted sums.
     separations: [Option<Known>; 2],
-    /// What each column is shifted by.
+    /// By how much the entries of each column are shifted.
     shifts: Vec<f64>,
 }
 
-/// A solver and what it has been told.
+/// A solver, and the demands it was given.
 #[derive(Debug)]
 struct Known {
     separation: Separation,
-    /// How many demands have been looked at.
+    /// How many of the demands were considered.
     seen: usize,
-    /// Those that it knows, by its own numbers.
+    /// For each demand that the solver has, its index among all demands.
     demands: Vec<usize>,
 }
 
 impl Cutter {
-    /// A cutter for points of this model.
+    /// A cutter for the points of this model.
     pub fn new(model: &Ensemble, intercept: Intercept) -> Self {
         Self { intercept, exact: ExactDemands::new(model), separations: [None, None], shifts: Vec::new() }
     }
 
-    /// What may become of the intercept.
+    /// What is allowed for the intercept.
     pub fn intercept(&self) -> Intercept {
         self.intercept
     }
 
-    /// The cut of these multipliers, whatever columns it has; `None` where the intercept may stand in.
+    /// The cut of these multipliers, whichever columns it has. `None` if the intercept alone could
+    /// meet the demands.
     pub fn cut(&mut self, points: &Points<'_>, demands: Vec<(usize, BigUint)>) -> Option<Cut> {
         let columns = self.exact.combine(points, &demands, self.intercept)?;
         Some(Cut { demands, columns })
     }
 
-    /// The cut of two inputs that are decided differently: what does not change between them cancels.
+    /// The cut of two inputs that are decided differently: what is equal for both cancels.
     pub fn pair(&mut self, points: &mut Points<'_>, pair: &Pair) -> Option<Cut> {
         let mut demands = Vec::with_capacity(2);
         for (row, other) in pair.rows.iter().zip([pair.classes[1], pair.classes[0]]) {
@@ -128,7 +132,7 @@ impl Cutter {
         self.cut(points, demands)
     }
 
-    /// Shows that the kept columns cannot do alone, where these points show it.
+    /// Shows that the kept columns alone do not suffice, if these points show it.
     pub fn separate(&mut self, points: &Points<'_>, kept: &[bool], limits: &Limits<'_>) -> Separating {
         if points.demands().is_empty() {
             return Separating::None;
@@ -143,7 +147,7 @@ impl Cutter {
             Some(cut) => Some(cut),
             None => match self.find(points, kept, true, limits) {
                 Found::Multipliers(found) => self.without_margin(points, kept, &found),
-                // These are weights for shifted sums.
+                // Those would be weights for shifted sums only.
                 Found::Solved(_) | Found::Nothing => None,
                 Found::Stopped => return Separating::Stopped,
             },
@@ -151,7 +155,8 @@ impl Cutter {
         cut.filter(|cut| cut.spares(kept)).map_or(Separating::None, Separating::Cut)
     }
 
-    /// Weights of demands for which no kept column has a positive sum, by a float's word.
+    /// Looks for multipliers of demands for which no kept column has a positive sum, as found in
+    /// floating point; not proved.
     fn find(&mut self, points: &Points<'_>, kept: &[bool], shifted: bool, limits: &Limits<'_>) -> Found {
         if !self.update(points, shifted) {
             return Found::Nothing;
@@ -166,7 +171,7 @@ impl Cutter {
                 Found::Multipliers(found)
             }
             Separated::Solved(Solving { mut columns, free }) => {
-                // What stands behind the columns: the threshold, then the original's own intercept.
+                // After the columns come the threshold and the original's own intercept.
                 let behind = columns.split_off(kept.len());
                 let scale = (self.intercept == Intercept::Scaled).then(|| behind[1]);
                 Found::Solved(Weights { columns, groups: free, scale })
@@ -176,7 +181,8 @@ impl Cutter {
         }
     }
 
-    /// The cut of multipliers that have a margin: rounded, with the intercept's part exact.
+    /// The cut of multipliers that have a margin: they are rounded so that the equations of a free
+    /// intercept hold exactly.
     fn rounded(&mut self, points: &Points<'_>, found: &Multipliers) -> Option<Cut> {
         let equalities: Vec<Vec<i64>> =
             found.points.iter().map(|&demand| equality(points, demand, self.intercept)).collect();
@@ -186,7 +192,7 @@ impl Cutter {
         self.cut(points, demands.filter(|(_, integer)| !integer.is_zero()).collect())
     }
 
-    /// The cut of multipliers without a margin: sums that are nearly zero become zero.
+    /// The cut of multipliers without a margin: sums that are nearly zero are made exactly zero.
     fn without_margin(&mut self, points: &Points<'_>, kept: &[bool], found: &Multipliers) -> Option<Cut> {
         let demands: Vec<Rc<ExactDemand>> =
             found.points.iter().map(|&demand| self.exact.demand(points, demand)).collect::<Option<_>>()?;
@@ -222,7 +228,7 @@ impl Cutter {
         self.cut(points, demands.filter(|(_, integer)| !integer.is_zero()).collect())
     }
 
-    /// Tells a solver of new demands; false where it refuses one.
+    /// Gives the solver the new demands; false if it refuses one.
     fn update(&mut self, points: &Points<'_>, shifted: bool) -> bool {
         let count = points.demands().len();
         let intercept = self.intercept;
@@ -280,9 +286,9 @@ fn is_untied(points: &Points<'_>, demand: usize) -> bool {
     points.demands_of(point).all(|demand| points.demands()[demand].lead > 0.0)
 }
 
-/// What a solver found.
+/// The solver's answer.
 enum Found {
-    /// Weights of demands.
+    /// Multipliers of demands.
     Multipliers(Multipliers),
     /// Weights of columns.
     Solved(Weights),
@@ -292,13 +298,15 @@ enum Found {
     Stopped,
 }
 
-/// What to take from a column's entries so that it is [`SHIFT`] of the largest magnitude that they have then.
+/// How much to subtract from a column's entries so that this is [`SHIFT`] times the largest
+/// magnitude of the shifted entries.
 fn shift_of((least, most): (f64, f64)) -> f64 {
     let below = SHIFT * -least / (1.0 - SHIFT);
     if below - least >= most - below { below } else { SHIFT * most / (1.0 + SHIFT) }
 }
 
-/// What is no column and cannot be free, for the solver: threshold and own intercept, as the mode has them.
+/// Parts of a demand that the solver treats like kept columns: the threshold and the original's own
+/// intercept, depending on what is allowed for the intercept.
 fn constants(points: &Points<'_>, demand: usize, intercept: Intercept) -> Vec<f64> {
     let demand = &points.demands()[demand];
     let threshold = || Lead::of(points.model(), demand.winner, demand.other).constant.to_f64();
@@ -309,7 +317,7 @@ fn constants(points: &Points<'_>, demand: usize, intercept: Intercept) -> Vec<f6
     }
 }
 
-/// How often each group's intercept counts in a demand, where it is free.
+/// How often each group's intercept counts in a demand; empty if the intercept is not free.
 fn equality(points: &Points<'_>, demand: usize, intercept: Intercept) -> Vec<i64> {
     if intercept != Intercept::Free {
         return Vec::new();
@@ -321,7 +329,8 @@ fn equality(points: &Points<'_>, demand: usize, intercept: Intercept) -> Vec<i64
     signs
 }
 
-/// Demands in exact arithmetic, each computed once: integers at the model's own scale.
+/// Demands in exact arithmetic, each computed once. Column entries are integers in units of
+/// 2^exponent.
 #[derive(Debug)]
 struct ExactDemands {
     exponent: i64,
@@ -331,10 +340,10 @@ struct ExactDemands {
 #[derive(Debug)]
 struct ExactDemand {
     columns: Vec<BigInt>,
-    /// The threshold's part and that of the original's own intercept.
+    /// What the threshold adds, and what the original's own intercept adds.
     constants: [Exact; 2],
     groups: Vec<(usize, i64)>,
-    /// A lead of zero is not enough.
+    /// A lead of zero does not meet the demand.
     strict: bool,
 }
 
@@ -352,8 +361,8 @@ impl ExactDemands {
         Self { exponent, known: HashMap::new() }
     }
 
-    /// The columns whose combination is positive; `None` where the demands do not hold for the original,
-    /// or the intercept may stand in for any column.
+    /// The columns whose combined entries are positive. `None` if the original does not meet the
+    /// demands, or if the intercept alone could meet them.
     fn combine(
         &mut self,
         points: &Points<'_>,
@@ -395,7 +404,7 @@ impl ExactDemands {
     }
 }
 
-/// A demand from the input alone: what the solver was told is not used.
+/// Computes a demand from its input alone, without the numbers that the solver had.
 fn exact_demand(points: &Points<'_>, index: usize, exponent: i64) -> Option<ExactDemand> {
     let model = points.model();
     let demand = points.demands().get(index)?;
@@ -403,7 +412,7 @@ fn exact_demand(points: &Points<'_>, index: usize, exponent: i64) -> Option<Exac
     let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value)).collect::<Option<_>>()?;
     let leaves: Vec<LeafId> = model.leaves(&read).collect();
     let sums = model.exact_sums(leaves.iter().copied());
-    // What is decided by a tie is not used: a lead counts from above zero on.
+    // Decisions by a tie are not used: the lead must be above zero.
     let winner = certain_winner(model, &sums, Some(points.band().unwrap_or(0.0)))?;
     if winner != demand.winner || winner == demand.other {
         return None;

@@ -1,8 +1,8 @@
-//! What cannot go, as plain data, and as the bound steps of a certificate.
+//! The evidence for lower bounds, as plain data and as steps of a certificate.
 //!
-//! Evidence holds no more than the bounds need: the inputs, the columns, the cuts that the cover's proof
-//! uses, that proof, and a crossing for each relevant boundary. The checker computes everything else again
-//! from the original, so nothing here is trusted.
+//! Evidence contains only what the bounds need: the inputs, the columns, the cuts that the cover's
+//! proof uses, that proof, and a crossing for each relevant boundary. The checker computes
+//! everything else again from the original, so nothing here is trusted.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -16,51 +16,52 @@ use crate::bounds::cut::Cut;
 use crate::passes::relevant::Relevant;
 use crate::points::point::{Points, certain_winner};
 
-/// Why nothing smaller can do.
+/// The evidence that nothing smaller suffices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// The inputs that all else speaks of.
+    /// The inputs that cuts and crossings refer to.
     pub points: Vec<Vec<f64>>,
-    /// The original's trees in each column; where some are in none, those behind all others.
+    /// The original's trees in each column. Trees that are in no column of the run form one more,
+    /// the last.
     pub columns: Vec<Vec<TreeId>>,
     /// What may become of the intercept.
     pub intercept: Intercept,
-    /// Cuts: of some columns one must stay.
+    /// The terms of each cut. Of the columns that they show, one must stay.
     pub cuts: Vec<Vec<Term>>,
-    /// Why the columns that stay cost so much; `None` where nothing is said of them.
+    /// The bound on the cost of the columns that stay; `None` if there is no bound.
     pub bound: Option<Bound>,
-    /// Thresholds that any ensemble of threshold splits needs.
+    /// Boundaries at which any ensemble of threshold splits needs a split.
     pub crossings: Vec<Crossing>,
 }
 
-/// A term of a cut: the lead of a class over another at a point, so many times.
+/// A term of a cut: a class's lead over another at a point, times a multiplier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
-    /// The position of the point.
+    /// The index of the point.
     pub point: usize,
     /// The class that the original decides for.
     pub winner: ClassId,
     /// The class that it leads over.
     pub other: ClassId,
-    /// How many times.
+    /// The multiplier.
     pub multiplier: BigUint,
 }
 
-/// A bound on what stays.
+/// A lower bound on the cost of the columns that stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// What each column costs, and behind them what a constant costs where it is counted.
+    /// The cost of each column, and after them the cost of a constant where it is counted.
     pub costs: Vec<u64>,
     /// The columns that stay cost at least this.
     pub least: u64,
-    /// Why, by the positions of the cuts.
+    /// The proof, which refers to cuts by their indices.
     pub proof: CoverProof,
 }
 
 /// Two inputs that differ in one feature and are decided differently.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crossing {
-    /// The position of a point that has all other values.
+    /// The index of a point that has all the other values.
     pub point: usize,
     /// The feature.
     pub feature: FeatureId,
@@ -71,7 +72,7 @@ pub struct Crossing {
 }
 
 impl Evidence {
-    /// The evidence of nothing yet, about the columns of these points.
+    /// Evidence without bounds, for the columns of these points.
     pub fn new(points: &Points<'_>, intercept: impl Into<Intercept>) -> Self {
         let mut columns: Vec<Vec<TreeId>> =
             points.columns().iter().map(|column| column.trees.clone()).collect();
@@ -89,7 +90,7 @@ impl Evidence {
         }
     }
 
-    /// Adds a bound that rests on some of these cuts.
+    /// Adds a bound, with those of the cuts that its proof uses.
     pub fn with_bound(mut self, points: &Points<'_>, cuts: &[Cut], bound: Bound) -> Self {
         let mut used: Vec<usize> = Vec::new();
         collect_cuts(&bound.proof, &mut used);
@@ -110,7 +111,7 @@ impl Evidence {
         self
     }
 
-    /// Adds the boundaries that are relevant without a tie.
+    /// Adds a crossing for each relevant boundary whose two inputs are decided without a tie.
     pub fn with_relevant(mut self, points: &Points<'_>, grid: &Grid, relevant: &Relevant) -> Self {
         let model = points.model();
         let untied = |row: &Vec<f64>| {
@@ -123,7 +124,8 @@ impl Evidence {
         let mut place = Places::new(&mut self.points);
         for (boundary, pair) in relevant.pairs().filter(|(_, pair)| pair.rows.iter().all(untied)) {
             let feature = grid.axes()[boundary.axis].feature();
-            // Categories have no order, whatever another model that chooses the inputs takes them for.
+            // Categories have no order, even if another model that chooses the inputs compares them
+            // as numbers.
             if model.features().categories(feature).is_some() {
                 continue;
             }
@@ -134,8 +136,8 @@ impl Evidence {
     }
 }
 
-/// Trees that folding made a constant of. A certificate has them in a column of their own, so that all trees
-/// of the original are in its columns.
+/// The trees that folding made constant. A certificate lists them as one column, so that its
+/// columns contain all trees of the original.
 pub(crate) fn trees_in_no_column(points: &Points<'_>) -> Vec<TreeId> {
     let mut rest: BTreeSet<TreeId> = (0..points.model().trees().len()).map(TreeId::new).collect();
     for tree in points.columns().iter().flat_map(|column| &column.trees) {
@@ -144,7 +146,7 @@ pub(crate) fn trees_in_no_column(points: &Points<'_>) -> Vec<TreeId> {
     rest.into_iter().collect()
 }
 
-/// Appends the bounds to a certificate whose systems are written.
+/// Appends the bounds to a certificate whose systems are already written.
 pub fn write_bounds<W: Write>(evidence: &Evidence, writer: &mut Writer<W>) -> io::Result<()> {
     for values in &evidence.points {
         writer.step(&Step::Point { values: values.clone() })?;
@@ -173,7 +175,7 @@ pub fn write_bounds<W: Write>(evidence: &Evidence, writer: &mut Writer<W>) -> io
     Ok(())
 }
 
-/// The case in which a column stays comes first.
+/// The case with the column is written first.
 fn write_proof<W: Write>(proof: &CoverProof, writer: &mut Writer<W>) -> io::Result<()> {
     match proof {
         CoverProof::Packing { multipliers, denominator } => {
@@ -188,7 +190,7 @@ fn write_proof<W: Write>(proof: &CoverProof, writer: &mut Writer<W>) -> io::Resu
     }
 }
 
-/// The cuts that a proof uses.
+/// Collects the cuts that a proof uses.
 fn collect_cuts(proof: &CoverProof, used: &mut Vec<usize>) {
     match proof {
         CoverProof::Packing { multipliers, .. } => used.extend(multipliers.iter().map(|(cut, _)| *cut)),
@@ -213,7 +215,7 @@ fn renumbered(proof: &CoverProof, number: &dyn Fn(usize) -> usize) -> CoverProof
     }
 }
 
-/// Inputs, each once.
+/// A list of distinct inputs.
 struct Places<'a> {
     points: &'a mut Vec<Vec<f64>>,
     known: HashMap<Vec<u64>, usize>,

@@ -1,24 +1,26 @@
-//! Multipliers near given weights for which integer equations hold exactly, whatever their size.
+//! Finds integer multipliers near given weights for which integer equations hold exactly, however
+//! large the multipliers get.
 //!
-//! Problem: positive weights y and integer equations `sum_i e_ki y_i = 0` that hold up to rounding. Find
-//! positive integers nearly proportional to y for which they hold exactly.
+//! Problem: positive weights y and integer equations `sum_i e_ki y_i = 0` that hold up to rounding
+//! are given. Find positive integers, nearly proportional to y, for which they hold exactly.
 //!
-//! Idea: the equations are solved for as many of the heaviest unknowns as they have rank (elimination
-//! without fractions); all others keep their rounded weights. Everything is multiplied by the common
-//! denominator, so the numbers grow with the rank: this is for the few cases where rounding alone fails.
+//! Idea: the equations are solved for the heaviest unknowns, as many as the equations have rank
+//! (elimination without fractions). All other unknowns keep their rounded weights. Everything is
+//! multiplied by the common denominator, so the numbers grow with the rank: this is for the few
+//! cases where rounding alone fails.
 
 use num_bigint::{BigInt, BigUint};
 use num_traits::{One, Signed, Zero};
 
-/// Weights are multiplied by two to this power before they are rounded.
+/// Weights are multiplied by two to the power BITS before they are rounded.
 const BITS: i32 = 40;
-/// Weights below this share of the largest are noise.
+/// Weights below this share of the largest weight are noise.
 const NOISE: f64 = 1e-9;
-/// No more unknowns than this.
+/// The most unknowns.
 const MOST: usize = 96;
 
-/// Integers nearly proportional to the weights that meet every equation (one coefficient for each weight);
-/// `None` where there are none near.
+/// Integers nearly proportional to the weights that meet every equation; an equation has one
+/// coefficient for each weight. `None` if there are none near the weights.
 pub(crate) fn balanced(weights: &[f64], mut equations: Vec<Vec<BigInt>>) -> Option<Vec<BigUint>> {
     let largest = weights.iter().copied().fold(0.0, f64::max);
     if weights.len() > MOST || !(largest > 0.0 && largest.is_finite()) {
@@ -27,7 +29,8 @@ pub(crate) fn balanced(weights: &[f64], mut equations: Vec<Vec<BigInt>>) -> Opti
     let share = |weight: f64| weight / largest;
     let mut order: Vec<usize> = (0..weights.len()).filter(|&at| share(weights[at]) > NOISE).collect();
     order.sort_by(|&a, &b| weights[b].total_cmp(&weights[a]).then(a.cmp(&b)));
-    // Gauss-Jordan without fractions: after each step all pivots are equal, and every division is exact.
+    // Gauss-Jordan elimination without fractions: after each step all pivots are equal, and every
+    // division is exact.
     let mut pivots: Vec<(usize, usize)> = Vec::new();
     let mut last = BigInt::one();
     for &column in &order {
@@ -75,7 +78,7 @@ pub(crate) fn balanced(weights: &[f64], mut equations: Vec<Vec<BigInt>>) -> Opti
     integers.into_iter().map(|integer| (integer / &common).to_biguint()).collect()
 }
 
-/// The greatest common divisor of numbers that are not negative, or of their magnitudes up to sign.
+/// The greatest common divisor of the numbers' magnitudes.
 fn gcd(mut a: BigInt, mut b: BigInt) -> BigInt {
     while !b.is_zero() {
         (a, b) = (b.clone(), a % b);
@@ -94,7 +97,8 @@ mod tests {
         for _ in 0..200 {
             let unknowns = rng.usize(2..9);
             let weights: Vec<f64> = (0..unknowns).map(|_| 0.1 + rng.f64()).collect();
-            // Equations that the weights meet up to rounding: the last coefficient balances the others.
+            // The weights meet these equations up to rounding: the last coefficient balances the
+            // others.
             let equations: Vec<Vec<BigInt>> = (0..rng.usize(1..unknowns))
                 .map(|_| {
                     let mut row: Vec<i64> = (1..unknowns).map(|_| rng.i64(-1 << 40..1 << 40)).collect();

@@ -1,11 +1,13 @@
-//! Which columns nothing can stand in for: each with a cut of that column alone.
+//! Finds columns that no others can replace: each with a cut of that column alone.
 //!
-//! Pairs of inputs at relevant boundaries come first; a boundary that one column draws needs no solver. For
-//! every column that is left the solver is asked for multipliers that separate all others. Where there are
-//! none its answer is weights without that column: cells that refute them are added where all can be swept,
-//! and else what these weights do without need not be asked for either. Then more inputs near the decision
-//! boundary are added, until rounds of that show nothing new or the budget ends. A column without a cut is
-//! not said to be dispensable.
+//! Pairs of inputs at relevant boundaries come first; a boundary that only one column draws needs
+//! no solver. For every other column the solver is asked for multipliers which show that the
+//! remaining columns do not suffice without it. If there are none, the solver returns weights
+//! without that column. Where all cells can be swept, cells that refute these weights are added to
+//! the points, and the solver is asked again. Weights that are not refuted also answer the question
+//! for every other column that they leave out. Then more inputs near the decision boundary are
+//! added, until this shows nothing new for some rounds or the budget is spent. A column without a
+//! cut is not claimed to be dispensable.
 
 use fastrand::Rng;
 use secateur_lp::Limits;
@@ -18,21 +20,21 @@ use crate::points::all_cells::Sweep;
 use crate::points::boundary_walks::{is_over, near_boundary};
 use crate::points::point::Points;
 
-/// Inputs of the first round, for each column; and at least so many.
+/// Inputs of the first round: this many for each column, but at least LEAST_POINTS in total.
 const POINTS_PER_COLUMN: usize = 12;
 const LEAST_POINTS: usize = 400;
-/// Rounds that may show nothing new.
+/// Rounds in a row without a new indispensable column before the search ends.
 const IDLE_ROUNDS: usize = 2;
-/// Inputs that one search may add, for each column.
+/// The most inputs that a round may ask for, for each column.
 const MOST_PER_COLUMN: usize = 60;
 
-/// Sweeps for one question.
+/// The most sweeps for one column.
 const MOST_SWEEPS: usize = 100;
 
-/// What was found.
+/// The cuts that were found.
 #[derive(Clone, Debug)]
 pub struct Indispensable {
-    /// For each column a cut that holds nothing else.
+    /// For each column, a cut of that column alone, if one was found.
     pub alone: Vec<Option<Cut>>,
     /// Cuts of several columns that were found on the way.
     pub others: Vec<Cut>,
@@ -60,7 +62,7 @@ impl Indispensable {
     }
 }
 
-/// Looks for columns that nothing can stand in for. Inputs that are found are added to the points.
+/// Looks for columns that no others can replace. Inputs that are found are added to the points.
 pub fn indispensable(
     points: &mut Points<'_>,
     grid: &Grid,
@@ -92,7 +94,7 @@ pub fn indispensable(
         }
         let asked = found.alone.iter().map(Option::is_none).collect();
         let ended = ask_each(points, cutter, asked, sweep, &limits, &mut |cut| found.add(cut));
-        // A sweep leaves nothing for another round.
+        // A sweep considers all cells, so another round would find nothing new.
         if !ended || sweep.is_some() {
             return found;
         }
@@ -105,8 +107,8 @@ pub fn indispensable(
     found
 }
 
-/// Asks of each of these columns whether it is indispensable by the points, and by all cells where these can
-/// be swept; false where a limit was reached before all were asked.
+/// Asks for each column in `asked` whether the points show that it is indispensable, adding cells
+/// from the sweep if there is one. False if a limit was reached before all were asked.
 pub(crate) fn ask_each(
     points: &mut Points<'_>,
     cutter: &mut Cutter,

@@ -1,4 +1,5 @@
-//! What a run knows beside its best model: cuts, thresholds that matter, and the lower bound that follows from them.
+//! What a run knows apart from its best model: cuts, relevant boundaries, and the lower bound that
+//! follows.
 
 use std::time::{Duration, Instant};
 
@@ -16,22 +17,24 @@ use crate::passes::smallest::{constant, counts_constant};
 use crate::search::weight_program::Rows;
 use crate::search::{Judge, Search, Settled};
 
-/// What a bound may take when the time of the run is over.
+/// The least time that a bound gets, even after the run's time is over.
 const COVER: Duration = Duration::from_millis(50);
 
-/// What is known beside the best model.
+/// What is known apart from the best model.
 #[derive(Default)]
 pub(crate) struct Known {
     pub(crate) irreducible: bool,
-    /// Where a constant takes a tree of its own, it may be in cuts too, by the number [`constant`].
+    /// The cuts. Where a constant takes a tree of its own, it may be among their columns, with the
+    /// index [`constant`].
     pub(crate) cuts: Vec<Cut>,
     pub(crate) relevant: Option<Relevant>,
-    /// Why no cover of the first cuts costs less than the smallest columns that were found, where that is proved.
+    /// The proof of the bound from the search for the smallest columns. It refers to the cuts known
+    /// then, which are the first in `cuts`.
     pub(crate) minimal: Option<CoverProof>,
 }
 
 impl Known {
-    /// The columns that are a cut alone.
+    /// For each column, whether it is a cut by itself.
     pub(crate) fn indispensable(&self, columns: usize) -> Vec<bool> {
         let mut alone = vec![false; columns];
         for cut in &self.cuts {
@@ -45,12 +48,13 @@ impl Known {
     }
 }
 
-/// No fewer trees can do: the cheapest cover of all cuts.
+/// No model that the moves allow has fewer trees than this: the cost of the cheapest cover of all
+/// cuts, or a bound on it.
 pub(crate) fn lower_bound<M: Editable>(search: &Search<'_, M>, known: &Known) -> usize {
     cover_bound(search, known).map_or(0, |(bound, _)| bound as usize)
 }
 
-/// No cover of all cuts costs less than this, and why.
+/// A bound on the cost of all covers of the cuts, with its proof.
 pub(crate) fn cover_bound<M: Editable>(search: &Search<'_, M>, known: &Known) -> Option<(u64, CoverProof)> {
     let costs = tree_costs(search, known);
     let sets = sets(&known.cuts);
@@ -60,7 +64,7 @@ pub(crate) fn cover_bound<M: Editable>(search: &Search<'_, M>, known: &Known) ->
     {
         return Some((bound, proof.clone()));
     }
-    // Whatever cuts there are give some bound at once, and a better one with a little time.
+    // The search gives some bound at once and a better one with a little more time.
     let least = Instant::now() + COVER;
     let deadline = search.problem.config.deadline.map(|deadline| deadline.max(least));
     let cover = cheapest_cover(&sets, &costs, &SearchBudget { deadline, ..search.budget() })?;
@@ -70,8 +74,8 @@ pub(crate) fn cover_bound<M: Editable>(search: &Search<'_, M>, known: &Known) ->
     }
 }
 
-/// What the columns of the evidence cost: the trees of each, one for trees in none of them, and one for the constant where a
-/// cut has it.
+/// The costs of the evidence's columns in trees: those of each column, one for the trees in no
+/// column, and one for the constant if a cut contains it.
 fn tree_costs<M: Editable>(search: &Search<'_, M>, known: &Known) -> Vec<u64> {
     let mut costs: Vec<u64> =
         search.points.columns().iter().map(|column| column.terms.len() as u64).collect();
@@ -79,16 +83,17 @@ fn tree_costs<M: Editable>(search: &Search<'_, M>, known: &Known) -> Vec<u64> {
     costs
 }
 
-/// Is the constant in a cut?
+/// Does a cut contain the constant?
 fn has_constant<M: Editable>(search: &Search<'_, M>, known: &Known) -> bool {
     let constant = constant(search);
     known.cuts.iter().any(|cut| cut.columns.last() == Some(&constant))
 }
 
-/// Where trees are votes, a constant is one more tree. If so many columns must stay as the bound has, they
-/// are the only set of that size: either they can do without a constant, or a cut that they do not meet,
-/// with no constant to help, shows that they cannot: one of its own columns stays too, or a constant. No
-/// column holds a constant itself: a vote plus a constant is no vote, so folding keeps them apart.
+/// Looks for a cut with the constant, which is one more tree where trees are votes. If as many
+/// columns must stay as the lower bound counts, they are the only set of that size. Either they
+/// suffice without a constant, or a cut that holds without a constant, and that they do not meet,
+/// shows that they do not. In the second case a column of the cut stays too, or a constant. No
+/// column contains a constant: a vote plus a constant is no vote, so folding keeps them apart.
 pub(crate) fn without_constant<M: Editable>(search: &mut Search<'_, M>, known: &mut Known) {
     let Some(must) = only_columns(search, known) else { return };
     search.intercept = Intercept::None;
@@ -104,7 +109,8 @@ pub(crate) fn without_constant<M: Editable>(search: &mut Search<'_, M>, known: &
     search.intercept = Intercept::Free;
 }
 
-/// The same from inputs at opposite ends of every axis (see `constant_needed`), without a solver.
+/// Does the same with inputs at opposite ends of every axis (see `constant_needed`), without a
+/// solver.
 pub(crate) fn with_opposite_corners<M: Editable>(
     search: &mut Search<'_, M>,
     known: &mut Known,
@@ -121,13 +127,13 @@ pub(crate) fn with_opposite_corners<M: Editable>(
     known.cuts.extend(cut.map(|cut| or_constant(search, cut)));
 }
 
-/// A cut that holds without a constant, with the constant among its columns.
+/// A cut that holds without a constant, extended by the constant so that it always holds.
 fn or_constant<M: Editable>(search: &Search<'_, M>, mut cut: Cut) -> Cut {
     cut.columns.push(constant(search));
     cut
 }
 
-/// The columns that must stay, where trees are votes and no other set is as small as the bound.
+/// The columns that must stay, if trees are votes and no other set is as small as the bound.
 fn only_columns<M: Editable>(search: &Search<'_, M>, known: &Known) -> Option<Vec<bool>> {
     if !counts_constant(search) {
         return None;
@@ -137,7 +143,7 @@ fn only_columns<M: Editable>(search: &Search<'_, M>, known: &Known) -> Option<Ve
     (count > 0 && lower_bound(search, known) == count).then_some(must)
 }
 
-/// What the bounds rest on.
+/// The evidence that the bounds rest on.
 pub(crate) fn evidence<M: Editable>(
     search: &Search<'_, M>,
     known: &Known,

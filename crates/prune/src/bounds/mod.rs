@@ -1,5 +1,5 @@
-//! Lower bounds: why no model that the moves allow has fewer trees. Every bound rests on exact arithmetic over
-//! a few inputs, and its evidence goes into the certificate.
+//! Lower bounds: why no model that the moves allow has fewer trees. Every bound rests on exact
+//! arithmetic over a few inputs, and its evidence is written into the certificate.
 
 pub(crate) mod constant_needed;
 pub(crate) mod cover;

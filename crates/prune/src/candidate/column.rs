@@ -1,7 +1,7 @@
-//! The unknowns of pruning: columns of trees, each scaled by one weight, and the intercept.
+//! The unknowns of pruning: the weights of columns of trees, and the intercept.
 //!
-//! A candidate's sum of group g is `sum over columns of weight * column_g(x) + intercept_g`. Weights are
-//! not negative; a column of weight zero is gone.
+//! A candidate's sum of group g is `sum over columns of weight * column_g(x) + intercept_g`.
+//! Weights are at least zero; a column of weight zero is dropped.
 
 use std::collections::BTreeMap;
 
@@ -12,25 +12,29 @@ use crate::candidate::plan::Editable;
 use crate::config::{Config, Moves, Unit};
 use crate::passes::smallest::whole_cost;
 
-/// Trees that share one weight. As a function it is the sum of what its trees add, in exact arithmetic.
+/// Trees that share one weight. As a function, a column is the sum of what its trees add, in exact
+/// arithmetic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The terms of the folded model that it holds.
+    /// The terms of the folded model that it consists of.
     pub terms: Vec<usize>,
-    /// The original's trees behind them; constant trees are not here but in the intercept.
+    /// The original's trees that these terms come from. Constant trees are in no column but in the
+    /// intercept.
     pub trees: Vec<TreeId>,
-    /// What keeping it costs: trees, leaves or bytes.
+    /// What keeping it costs, divided by the mean over all columns: trees, leaves or, for bytes,
+    /// the nodes of its trees plus a frame for each tree.
     pub cost: f64,
 }
 
-/// What may become of the intercept. As a lead it holds the threshold of the decision rule too.
+/// What may become of the intercept. In a lead, the threshold of the decision rule counts as part
+/// of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intercept {
-    /// There is none, and there will be none.
+    /// There is no intercept, and none may be added.
     None,
-    /// The original's own, scaled by a weight that is not negative.
+    /// The original's own, multiplied by a weight of at least zero.
     Scaled,
-    /// Any.
+    /// Any value.
     Free,
 }
 
@@ -44,7 +48,7 @@ impl From<Intercept> for secateur_certificate::Intercept {
     }
 }
 
-/// The unknowns: what one weight belongs to, and what it costs.
+/// The columns of a folded model, each with its cost.
 pub(crate) fn columns(model: &Ensemble, folded: &Folded, config: &Config) -> Vec<Column> {
     let unit = config.unit.unwrap_or(match config.moves {
         Moves::Leaves => Unit::Tree,
@@ -88,15 +92,16 @@ pub(crate) fn columns(model: &Ensemble, folded: &Folded, config: &Config) -> Vec
     parts.into_iter().map(column).collect()
 }
 
-/// What may become of the intercept.
+/// What the configuration and the format allow for the intercept.
 pub(crate) fn intercept<M: Editable>(file: &M, config: &Config) -> Intercept {
     let model = file.ensemble();
     match config.moves {
-        // Scores have a scale: the file's intercept stays as it is.
+        // Scores have a scale, so the file's intercept stays as it is and is not an unknown.
         Moves::Weights if config.claim.within().is_some() => Intercept::None,
         Moves::Weights if model.intercepts().iter().all(|&value| value == 0.0) => Intercept::None,
         Moves::Weights => Intercept::Scaled,
-        // One number can be a vote for either class; several are no vote.
+        // A constant of one number can be written as a vote for either class; a constant of several
+        // numbers cannot.
         Moves::Leaves if file.votes_only() && model.group_count() > 1 => Intercept::None,
         Moves::Leaves => Intercept::Free,
     }

@@ -1,15 +1,16 @@
-//! Fold: a model with fewer and smaller trees that has every score of the original, exactly.
+//! Fold: a model with fewer and smaller trees that keeps every score of the original, exactly.
 //!
 //! Steps, each of which keeps the sum of all trees as a function of the cells:
-//! 1. branches that no input reaches go, and splits whose two sides are the same;
-//! 2. a tree of one leaf is a constant;
-//! 3. trees of one structure are added up, leaf by leaf;
-//! 4. a tree that is constant on every leaf of another is added into that one;
-//! 5. what adding up has made equal collapses once more.
+//! 1. Branches that no input reaches are removed, and splits whose two sides are the same.
+//! 2. A tree of one leaf becomes a constant.
+//! 3. Trees of the same structure are added, leaf by leaf.
+//! 4. A tree that is constant on every leaf of another tree is added into that tree.
+//! 5. Splits whose sides became equal by adding are removed.
 //!
-//! Values are products of weight and leaf, which are dyadic, so sums of them are exact. Only trees with the
-//! same output are added. Where a format's trees are votes (AdaBoost), sums must be votes of one weight
-//! again; then only trees of one structure are added, and constants stay trees.
+//! Values are products of a weight and a leaf. These are dyadic, so their sums are exact. Only
+//! trees with the same output are added. Where a format's trees are votes (AdaBoost), a sum must
+//! again be a vote of one weight; then only trees of the same structure are added, and constants
+//! stay trees.
 //!
 //! Not covered: trees that could be added at the price of more leaves.
 
@@ -23,20 +24,20 @@ use secateur_model::{
 use crate::candidate::reach::{CutId, Cuts, Region};
 use crate::config::Moves;
 
-/// What a format cannot hold.
+/// What a format cannot write.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Limits {
     /// Trees are votes of one weight.
     pub(crate) votes: bool,
-    /// Trees that cannot be written anew: they stay as they are or go.
+    /// Trees that cannot be written anew: they stay as they are or are dropped.
     pub(crate) frozen: BTreeSet<TreeId>,
 }
 
-/// A folded model: its sums are those of the terms and the constants.
+/// A folded model: the sums of the terms and the constants are the model's sums.
 #[derive(Clone, Debug)]
 pub(crate) struct Folded {
     pub(crate) terms: Vec<Term>,
-    /// For each group what constant trees add.
+    /// For each group, what constant trees add.
     pub(crate) constants: Vec<Exact>,
     /// The trees that are now constants.
     pub(crate) constant_trees: Vec<TreeId>,
@@ -45,23 +46,24 @@ pub(crate) struct Folded {
 /// One tree of a folded model.
 #[derive(Clone, Debug)]
 pub(crate) struct Term {
-    /// The tree whose place it takes.
+    /// The tree of the original whose place it takes.
     pub(crate) host: TreeId,
-    /// The original's trees that it is the sum of, ascending.
+    /// The original's trees whose sum it is, ascending.
     pub(crate) sources: Vec<TreeId>,
-    /// Its structure, with leaves of zero and weight one.
+    /// Its structure, with all leaves zero and weight one.
     pub(crate) tree: Tree,
-    /// What each leaf adds, one number for each value of a leaf.
+    /// What each leaf adds: as many numbers as a leaf has values.
     pub(crate) values: Vec<Exact>,
-    /// It is the host as it stands in the file.
+    /// The term is the host exactly as the file has it.
     pub(crate) plain: bool,
 }
 
-/// A tree in the order of a walk that goes left first; every node behind its parent.
+/// A tree whose nodes are in the order of a walk that goes left first, so every node comes after
+/// its parent.
 #[derive(Clone, Debug)]
 struct Simple {
     nodes: Vec<Part>,
-    /// One list for each leaf.
+    /// The values of each leaf.
     values: Vec<Vec<Exact>>,
 }
 
@@ -71,7 +73,8 @@ enum Part {
     Leaf(usize),
 }
 
-/// The model as these moves take it: folded, or its trees as they are where only weights may change. `None` where it was stopped.
+/// The model as the moves allow: folded, or with its trees as they are if only weights may change.
+/// `None` if it was stopped.
 pub(crate) fn fold_for(
     moves: Moves,
     model: &Ensemble,
@@ -85,9 +88,7 @@ pub(crate) fn fold_for(
     folded.filter(|_| !stop())
 }
 
-/// Folds a model.
-///
-/// `None` where `stop` says so before all trees were looked at.
+/// Folds a model. `None` if `stop` returns true before all trees are folded.
 pub(crate) fn fold(model: &Ensemble, limits: &Limits, stop: &dyn Fn() -> bool) -> Option<Folded> {
     let mut folder = Folder { model, limits, cuts: Cuts::new(model), splits: Vec::new() };
     let mut constants = vec![Exact::zero(); model.group_count()];
@@ -120,7 +121,7 @@ pub(crate) fn fold(model: &Ensemble, limits: &Limits, stop: &dyn Fn() -> bool) -
         }
     }
     drafts.retain(|draft| {
-        // A vote of weight zero is no vote; other constants are votes of their own.
+        // A vote of weight zero adds nothing; any other constant stays a vote.
         let zero = draft.simple.values.iter().flatten().all(Exact::is_zero);
         let gone = if limits.votes { zero } else { draft.simple.values.len() == 1 };
         if gone {
@@ -133,7 +134,8 @@ pub(crate) fn fold(model: &Ensemble, limits: &Limits, stop: &dyn Fn() -> bool) -
     Some(Folded { terms: folder.terms(drafts), constants, constant_trees })
 }
 
-/// The model as it is: every tree a term of its own. `None` where `stop` says so before all trees were looked at.
+/// The model without folding: every tree is a term of its own. `None` if `stop` returns true before
+/// that is done.
 pub(crate) fn unfolded(model: &Ensemble, stop: &dyn Fn() -> bool) -> Option<Folded> {
     let limits = Limits::default();
     let mut folder = Folder { model, limits: &limits, cuts: Cuts::new(model), splits: Vec::new() };
@@ -168,7 +170,7 @@ struct Folder<'a> {
     model: &'a Ensemble,
     limits: &'a Limits,
     cuts: Cuts<'a>,
-    /// For each cut a split that makes it: tree and node.
+    /// For each cut, a split that makes it: the tree and the node.
     splits: Vec<(TreeId, NodeId)>,
 }
 
@@ -180,7 +182,7 @@ enum Step {
 }
 
 impl Folder<'_> {
-    /// A tree without what no input reaches; as it is where it may not be simplified.
+    /// A tree without the parts that no input reaches; unchanged if it must not be simplified.
     fn simplify(&mut self, id: TreeId, may: bool) -> Simple {
         let tree = self.model.tree(id);
         let mut regions = self.cuts.everything();
@@ -234,10 +236,11 @@ impl Folder<'_> {
         arena.expand(done.pop().expect("a walk ends with its root"))
     }
 
-    /// Adds trees of one structure and output into the last of them: what comes late in a sum makes fewer partial
-    /// sums large, so the library's rounding stays within the original's and the proof needs no search.
+    /// Adds trees of the same structure and output into the last of them. The library adds trees in
+    /// order, so a value that comes late enlarges fewer of its partial sums; the library's rounding
+    /// then stays within the original's, and the proof needs no search.
     fn add_equal_structures(&self, drafts: &mut Vec<Draft>) {
-        // Several where votes do not add up to votes.
+        // There can be several hosts of one structure, if their votes do not add up to votes.
         let mut last: BTreeMap<(Option<u32>, Vec<Part>), Vec<usize>> = BTreeMap::new();
         let mut kept: Vec<Draft> = Vec::new();
         for draft in drafts.drain(..).rev() {
@@ -273,14 +276,15 @@ impl Folder<'_> {
         *drafts = kept;
     }
 
-    /// Adds every tree that is constant on the leaves of another into that one.
+    /// Adds every tree that is constant on the leaves of another tree into that tree.
     fn absorb(&self, drafts: &mut Vec<Draft>, stop: &dyn Fn() -> bool) {
         let cuts_of: Vec<BTreeSet<CutId>> = drafts.iter().map(|draft| draft.simple.cuts()).collect();
         let mut with_cut: BTreeMap<CutId, Vec<usize>> = BTreeMap::new();
         for (index, cuts) in cuts_of.iter().enumerate() {
             cuts.iter().for_each(|&cut| with_cut.entry(cut).or_default().push(index));
         }
-        // Small trees first: what takes in another may be taken in later, with all that it holds.
+        // Small trees first: a tree that has taken in another can later be taken in itself, with
+        // all that it contains.
         let mut order: Vec<usize> = (0..drafts.len()).collect();
         order.sort_by_key(|&index| (drafts[index].simple.values.len(), index));
         let mut gone = vec![false; drafts.len()];
@@ -318,7 +322,8 @@ impl Folder<'_> {
         drafts.iter_mut().for_each(|draft| draft.sources.sort());
     }
 
-    /// For each leaf of `fine` the leaf of `coarse` that holds all of it; `None` where one is cut in two.
+    /// For each leaf of `fine`, the leaf of `coarse` that contains all of it; `None` if some leaf
+    /// of `fine` reaches several.
     fn leaf_map(&self, fine: &Simple, coarse: &Simple) -> Option<Vec<usize>> {
         let mut map = vec![0; fine.values.len()];
         let mut regions = self.cuts.everything();
@@ -417,11 +422,11 @@ impl Simple {
     }
 }
 
-/// The same function with equal sides of splits made one.
+/// The same function, without splits whose two sides are equal.
 fn collapse(simple: &Simple) -> Simple {
     let mut arena = Arena::default();
     let mut ids = vec![0; simple.nodes.len()];
-    // Children stand behind their parents.
+    // Children come after their parents, so reverse order visits children first.
     for (index, part) in simple.nodes.iter().enumerate().rev() {
         ids[index] = match *part {
             Part::Leaf(leaf) => arena.leaf(simple.values[leaf].clone()),
@@ -432,7 +437,7 @@ fn collapse(simple: &Simple) -> Simple {
     arena.expand(ids[0])
 }
 
-/// Nodes by what they are: equal subtrees have equal ids.
+/// Nodes stored by content: equal subtrees have equal ids.
 #[derive(Default)]
 struct Arena {
     nodes: Vec<Part>,
@@ -464,7 +469,7 @@ impl Arena {
     /// The tree of a node, left sides first.
     fn expand(&self, root: usize) -> Simple {
         let mut simple = Simple { nodes: Vec::new(), values: Vec::new() };
-        // A node, and the split whose right side it is.
+        // A node to place next, and the split whose right side it is, if any.
         let mut open: Vec<(usize, Option<usize>)> = vec![(root, None)];
         while let Some((node, parent)) = open.pop() {
             let place = simple.nodes.len();
@@ -498,8 +503,9 @@ fn plus(a: &[Exact], b: &[Exact]) -> Vec<Exact> {
     a.iter().zip(b).map(|(a, b)| a + b).collect()
 }
 
-/// The common weight of leaves that are all votes: one number of either sign, or the highest number for
-/// one class and one lower number for all others, the same two in every leaf.
+/// The common weight of leaves that are all votes, or `None`. A vote of one number has the weight
+/// as its magnitude; a vote of several has the highest number for one class and one lower number
+/// for all others. All leaves must have the same numbers.
 pub(crate) fn vote_weight(leaves: &[Vec<Exact>]) -> Option<Exact> {
     let vote = |leaf: &Vec<Exact>| -> Option<[Exact; 2]> {
         if let [value] = &leaf[..] {
@@ -545,7 +551,7 @@ mod tests {
             let mut shape = Shape::random(&mut rng);
             shape.trees += 4;
             let mut model = ensemble(&mut rng, &shape);
-            // Doubles and drops trees: what folding is for.
+            // Duplicating and dropping trees gives folding something to merge.
             for _ in 0..rng.u32(0..4) {
                 model = mutate(&mut rng, &model);
             }
@@ -572,7 +578,7 @@ mod tests {
                 assert!(term.tree.leaf_count() <= host.leaf_count(), "seed {seed}");
                 assert!(term.plain || !limits.frozen.contains(&term.host), "seed {seed}");
                 assert!(!term.plain || term.sources == [term.host], "seed {seed}");
-                // Votes are only added to votes of the same split, into the last of them.
+                // Votes are added only to votes of the same structure, into the last of them.
                 assert!(
                     !limits.votes || term.sources.iter().all(|&source| source <= term.host),
                     "seed {seed}"

@@ -1,5 +1,5 @@
-//! From a model to a smaller one: its trees folded, the columns that get weights, and the edit of the file
-//! that a choice of weights stands for.
+//! From a model to a smaller one: folding its trees, the columns that get weights, and the edit of
+//! the file that carries out a choice of weights.
 
 pub(crate) mod column;
 pub(crate) mod fold;

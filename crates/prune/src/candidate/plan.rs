@@ -1,10 +1,11 @@
-//! From weights to a model file: what becomes of each term and of the constants, as an edit of the file.
+//! From weights to a model file: turns the terms and the constants into an edit of the file.
 //!
-//! The candidate's sum of a group is that of the kept terms, each times its column's weight, plus a
-//! constant. A file keeps its own intercept where it can: the rest of the constant goes into the leaves of
-//! one kept tree of the group, because formats without a place for it would add a tree. Which of the ways
-//! to write a constant gives the fewest trees is found by trying them. Plans are drafts, models as their
-//! files would read back; the file itself is written for a draft that is worth keeping.
+//! A candidate's sum of a group is the sum of the kept terms, each times its column's weight, plus
+//! a constant. The file keeps its own intercept where it can: the rest of the constant goes into
+//! the leaves of one kept tree of the group, because a format without a place for it would need
+//! another tree. Which way to write a constant gives the fewest trees is found by trying. Plans
+//! become drafts first: models as their files would read back. The file itself is written only for
+//! a draft that is worth keeping.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,15 +19,15 @@ use crate::candidate::fold::{Folded, Term, vote_weight};
 pub trait Editable: Clone {
     /// The model.
     fn ensemble(&self) -> &Ensemble;
-    /// The same with other trees and intercepts, as it reads back.
+    /// The model with other trees and intercepts, as it reads back.
     fn edit(&self, edit: &Edit) -> Result<Self, EditError>;
-    /// The model that [`Editable::edit`] gives, perhaps without its file.
+    /// The model that [`Editable::edit`] would give; implementations may avoid making the file.
     fn draft(&self, edit: &Edit) -> Result<Ensemble, EditError> {
         self.edit(edit).map(|edited| edited.ensemble().clone())
     }
     /// Are trees votes? See [`ModelFile::votes_only`].
     fn votes_only(&self) -> bool;
-    /// The size of its file, where it has one.
+    /// The size of its file in bytes, if it has a file.
     fn bytes(&self) -> Option<u64>;
 }
 
@@ -53,7 +54,7 @@ impl Editable for ModelFile {
     }
 }
 
-/// Counts what is written.
+/// Counts the bytes that are written.
 struct Counter(u64);
 
 impl std::io::Write for Counter {
@@ -67,7 +68,7 @@ impl std::io::Write for Counter {
     }
 }
 
-/// Weights of columns and what is added to them.
+/// The weights of the columns, and the constants that are added to them.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Plan {
     pub(crate) weights: Vec<f64>,
@@ -81,22 +82,23 @@ pub(crate) enum Constants {
     File,
     /// Zero intercepts.
     Zero,
-    /// These, one for each group. Where a threshold decides, it has been taken from its group.
+    /// One constant for each group. If the decision rule has a threshold, it is already subtracted
+    /// from its group.
     Own(Vec<Exact>),
 }
 
-/// Where the constants go.
+/// Where the constants are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// What differs from the file's intercepts goes into leaves.
+    /// The difference from the file's intercepts is added to leaves.
     Leaves,
-    /// All of it goes into leaves, and the intercepts become zero.
+    /// The whole constant is added to leaves, and the intercepts become zero.
     LeavesAlone,
-    /// All of it goes into the intercepts.
+    /// The whole constant becomes the intercepts.
     Intercepts,
 }
 
-/// A plan's model, as its file would read back, and the edit that makes it.
+/// The model of a plan, as its file would read back, and the edit that makes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     pub(crate) model: Ensemble,
@@ -109,7 +111,8 @@ impl Draft {
     }
 }
 
-/// How often a plan is written anew: for another divisor, or around trees that cannot be changed.
+/// How many edits are tried for one plan: for another divisor, or without trees that cannot be
+/// rewritten.
 const TRIES: usize = 6;
 
 /// Writes plans as edits of one file.
@@ -118,19 +121,21 @@ pub(crate) struct Writer<'a, M> {
     pub(crate) file: &'a M,
     pub(crate) folded: &'a Folded,
     pub(crate) columns: &'a [Column],
-    /// Scores are kept: where sums are divided by the number of trees, they grow with it.
+    /// Scores are kept: if the library divides sums by the number of trees, sums are scaled to the
+    /// new number.
     pub(crate) keeps_scores: bool,
 }
 
 impl<M: Editable> Writer<'_, M> {
-    /// The plan's model.
+    /// The draft of a plan that has the fewest trees.
     pub(crate) fn draft(&self, plan: &Plan) -> Result<Draft, EditError> {
         let kept = plan.weights.iter().zip(self.columns).filter(|(weight, _)| **weight > 0.0);
         let kept: usize = kept.map(|(_, column)| column.terms.len()).sum();
         let places: &[Place] = match (&plan.constants, self.file.votes_only()) {
             (Constants::Own(_), false) => &[Place::Leaves, Place::LeavesAlone, Place::Intercepts],
             (Constants::Own(_), true) | (Constants::Zero, _) => &[Place::Intercepts],
-            // Some formats hold an intercept of several numbers only as a round of trees, and leaves have room for it.
+            // Some formats can write an intercept of several numbers only as a round of trees;
+            // leaves need no such round.
             (Constants::File, false) => &[Place::Leaves, Place::LeavesAlone],
             (Constants::File, true) => &[Place::Leaves],
         };
@@ -155,7 +160,9 @@ impl<M: Editable> Writer<'_, M> {
     fn draft_at(&self, plan: &Plan, place: Place) -> Result<Draft, EditError> {
         let divisor = |model: &Ensemble| model.accumulation().divisor();
         let mut assumed = divisor(self.file.ensemble());
-        // A threshold counts times the divisor, which may depend on the trees that are written, and so do scores.
+        // The threshold times the divisor is compared with the sums, and kept scores depend on the
+        // divisor too. The divisor may depend on the trees that are written, so edits are tried
+        // until the assumed divisor is the actual one.
         let mut refused = BTreeSet::new();
         let mut tries = 0;
         loop {
@@ -170,7 +177,7 @@ impl<M: Editable> Writer<'_, M> {
                     }
                     assumed = actual;
                 }
-                // A tree that cannot be written anew may still stay as it is.
+                // A tree that cannot be rewritten may still stay as it is.
                 Err(error) => match refused_tree(&error) {
                     Some(tree) if tries < TRIES && refused.insert(tree) => {}
                     _ => return Err(error),
@@ -179,7 +186,7 @@ impl<M: Editable> Writer<'_, M> {
         }
     }
 
-    /// The threshold that decides, and its group.
+    /// The decision rule's threshold and its group, if it is not zero.
     fn threshold(&self) -> Option<(usize, Exact)> {
         match *self.file.ensemble().decision() {
             Decision::Threshold { group, threshold, .. } if threshold != 0.0 => {
@@ -198,7 +205,8 @@ impl<M: Editable> Writer<'_, M> {
             true => value.clone(),
             false => value * &Exact::finite(ratio),
         };
-        // What the sums need beside the trees, threshold included again.
+        // The constants that the sums need in addition to the trees, with the threshold added
+        // again.
         let needed: Vec<Exact> = match &plan.constants {
             Constants::File => own.iter().map(times_ratio).collect(),
             Constants::Zero => vec![Exact::zero(); own.len()],
@@ -243,14 +251,14 @@ impl<M: Editable> Writer<'_, M> {
         Edit { trees, intercepts }
     }
 
-    /// The terms that stay, with their weights.
+    /// The kept terms with their weights.
     fn kept(&self, plan: &Plan) -> Vec<(usize, f64)> {
         let columns = self.columns.iter().zip(&plan.weights).filter(|(_, weight)| **weight > 0.0);
         columns.flat_map(|(column, &weight)| column.terms.iter().map(move |&term| (term, weight))).collect()
     }
 
-    /// The kept term that takes a group's constant into its leaves: one that is written anew anyway, else
-    /// the first.
+    /// The kept term whose leaves take a group's constant: preferably a tree that is rewritten
+    /// anyway, then the first.
     fn host_of_constant(
         &self,
         kept: &[(usize, f64)],
@@ -284,7 +292,7 @@ impl<M: Editable> Writer<'_, M> {
     }
 }
 
-/// A term's tree with its values times a weight, shifted.
+/// A term's tree with its values multiplied by a weight and shifted.
 fn scaled(term: &Term, weight: f64, shift: Option<&Vec<Exact>>) -> Tree {
     let weight = Exact::finite(weight);
     let width = term.values.len() / term.tree.leaf_count();
@@ -296,13 +304,14 @@ fn scaled(term: &Term, weight: f64, shift: Option<&Vec<Exact>>) -> Tree {
     term.tree.with_leaf_values(values).expect("one value for each slot")
 }
 
-/// A term's votes with their weight. Votes are rounded together, so that all have the same weight.
+/// A term's votes multiplied by a weight. The weight is rounded once for all votes, so that they
+/// stay equal.
 fn votes(term: &Term, weight: f64) -> Tree {
     let width = term.values.len() / term.tree.leaf_count();
     let leaves: Vec<Vec<Exact>> = term.values.chunks(width).map(<[Exact]>::to_vec).collect();
     let own = vote_weight(&leaves).expect("folding keeps votes");
     let total = (&own * &Exact::finite(weight)).to_f64();
-    // As scikit-learn's own votes are rounded.
+    // This is how scikit-learn rounds its own votes.
     let other = (-1.0 / (width as f64 - 1.0)) * total;
     let value = |leaf: &Vec<Exact>| -> Vec<f64> {
         match &leaf[..] {
@@ -314,7 +323,7 @@ fn votes(term: &Term, weight: f64) -> Tree {
     term.tree.with_leaf_values(values).expect("one value for each slot")
 }
 
-/// The tree that an edit could not be carried out at.
+/// The tree that made an edit fail, if it was a tree.
 pub(crate) fn refused_tree(error: &EditError) -> Option<TreeId> {
     match error {
         EditError::TreeContent { tree, .. } | EditError::LeafValue { tree, .. } => Some(*tree),

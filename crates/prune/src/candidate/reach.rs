@@ -1,27 +1,29 @@
-//! Which cells a path through a tree can still reach: splits as sets of cells, and regions that they cut.
+//! Which cells a path through a tree can still reach: splits as sets of cells, and the regions that
+//! they divide.
 //!
-//! Two splits are the same cut when they send the same cells left, however their thresholds are written.
-//! Short axes keep sets of cells; on long ones only tests by order are understood (a range of cells and the
-//! missing one). A cut that is not understood is only equal to itself, and is taken to have both sides.
+//! Two splits are the same cut if they send the same cells left, however their thresholds are
+//! written. Short axes are represented by sets of cells. On long axes only splits by order are
+//! understood (a range of cells, with or without the missing one). A cut that is not understood
+//! equals only itself, and both of its sides count as reachable.
 
 use std::collections::HashMap;
 
 use secateur_model::{Axis, CellId, Ensemble, Grid, Split, Test};
 
-/// Axes of up to this many cells keep sets.
+/// Axes of up to this many cells are represented by sets.
 const SHORT: usize = 512;
 
-/// The position of a cut in its [`Cuts`].
+/// The index of a cut in its [`Cuts`].
 pub(crate) type CutId = usize;
 
-/// The cells that go left.
+/// The cells that go left at a split.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Side {
-    /// A short axis: one bit for each cell.
+    /// On a short axis: one bit for each cell.
     Set(Vec<u64>),
-    /// A long axis: the first cells, and perhaps missing values.
+    /// On a long axis: the first `cells` cells, and missing values if `missing`.
     Below { cells: u32, missing: bool },
-    /// Not understood; the number tells it from others.
+    /// Not understood; the number distinguishes it from others.
     Opaque(usize),
 }
 
@@ -31,14 +33,14 @@ struct AxisSide {
     side: Side,
 }
 
-/// What is left of one axis on the way to a node.
+/// The part of an axis that can be reached on the way to a node.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Region {
     Set(Vec<u64>),
     Range { low: u32, high: u32, missing: bool },
 }
 
-/// All cuts of a model.
+/// All cuts of a model over its grid.
 pub(crate) struct Cuts<'a> {
     model: &'a Ensemble,
     grid: Grid,
@@ -84,7 +86,8 @@ impl<'a> Cuts<'a> {
                     let read = self.model.domain().read(value);
                     self.model.goes_left(split, read.expect("a cell's values are inputs"))
                 };
-                // Cells up to one go left, those behind it right.
+                // The first cells go left and all later ones right; a binary search finds where
+                // that changes.
                 let (mut low, mut high) = (0, bounds.len() + 1);
                 while low < high {
                     let middle = low + (high - low) / 2;
@@ -106,7 +109,7 @@ impl<'a> Cuts<'a> {
         self.cuts[cut].axis
     }
 
-    /// The whole space: a region for each axis.
+    /// The whole space, as one region for each axis.
     pub(crate) fn everything(&self) -> Vec<Region> {
         let whole = |axis: &Axis| {
             if axis.len() <= SHORT {
@@ -122,7 +125,7 @@ impl<'a> Cuts<'a> {
         self.grid.axes().iter().map(whole).collect()
     }
 
-    /// What a cut leaves of a region on its left and on its right; `None` for nothing.
+    /// The parts of a region that go left and right at a cut; `None` for an empty part.
     pub(crate) fn divide(&self, region: &Region, cut: CutId) -> [Option<Region>; 2] {
         match (&self.cuts[cut].side, region) {
             (Side::Set(left), Region::Set(words)) => [false, true].map(|right| {
@@ -141,7 +144,7 @@ impl<'a> Cuts<'a> {
     }
 }
 
-/// A split as a key.
+/// A key that is equal for splits with the same test.
 fn key(split: Split<'_>) -> Vec<u64> {
     let head = |kind: u64, flag: bool| {
         u64::from(split.feature.0) << 8 | kind << 2 | u64::from(flag) << 1 | u64::from(split.missing_left)

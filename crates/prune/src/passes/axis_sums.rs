@@ -1,11 +1,12 @@
-//! One number from each of several lists: which sums are there?
+//! Sums of one number from each of several lists: the smallest sum from a value on, or the largest
+//! up to it.
 //!
-//! The lists are shared out over two halves, each half lists all its sums in order, and one pass over both
-//! finds the smallest sum from a value on, or the largest up to it. Exact; `None` where a half would be too
-//! long. This is what decides for models of one feature per tree whether any context brings the score
-//! between two values.
+//! The lists are divided into two halves. Each half lists all its sums in order, and one pass over
+//! both lists finds the answer. All numbers are exact; `None` where a half would be too long. For
+//! models of one feature per tree this decides whether any context (the cells of all other axes)
+//! brings the score between two values.
 
-/// No half may list more sums than this.
+/// The most sums that a half may list.
 const MOST: usize = 1 << 20;
 
 /// All sums of one number from each list.
@@ -14,13 +15,14 @@ pub(crate) struct Sums {
 }
 
 struct Half {
-    /// The lists it combines: position among all lists, and length.
+    /// The lists that it combines: the index among all lists, and the length.
     lists: Vec<(usize, usize)>,
-    /// Ascending sums, each with the choices that make it (mixed radix over the lists).
+    /// Its sums, ascending, each with the choices that make it, encoded in mixed radix over the
+    /// lists.
     sums: Vec<(i128, u64)>,
 }
 
-/// A sum and the choices that make it: for each list the position of its number.
+/// A sum and the choices that make it: for each list, the position of the number taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Choice {
     pub(crate) sum: i128,
@@ -28,7 +30,8 @@ pub(crate) struct Choice {
 }
 
 impl Sums {
-    /// Lists all sums of two halves; `None` where there are too many, or numbers are too wide.
+    /// Lists the sums of both halves; `None` if there are too many, or the numbers are too large to
+    /// add.
     pub(crate) fn new(lists: &[Vec<i128>]) -> Option<Self> {
         let spread =
             lists.iter().flatten().try_fold(0i128, |total, value| total.checked_add(value.checked_abs()?))?;
@@ -52,7 +55,7 @@ impl Sums {
         let mut best: Option<(i128, u64, u64)> = None;
         let mut end = b.sums.len();
         for &(sum, code) in &a.sums {
-            // The partners that are large enough begin earlier, the larger this sum is.
+            // Sums of the first half ascend, so the partners that reach `low` begin ever earlier.
             while end > 0 && sum + b.sums[end - 1].0 >= low {
                 end -= 1;
             }

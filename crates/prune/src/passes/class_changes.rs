@@ -1,11 +1,12 @@
-//! Which classes change places at which thresholds, each with two inputs that show it.
+//! Finds which classes change places at which boundaries, each with two inputs that show it.
 //!
-//! With more than two classes a boundary may tell several pairs of classes apart, and a tree that steps
-//! there for one class serves only the pairs that this class is in. For every pair of classes that change
-//! places at a boundary one of the columns that step there in favour of this change must stay (see `cut`),
-//! so each boundary needs as many columns as cover its pairs. `relevant` stops at the first pair of a
-//! boundary; here walks near the decision boundary collect them all, until some in a row show none that is
-//! new. Every pair is checked exactly; finding none proves nothing.
+//! With more than two classes, several pairs of classes may change places at one boundary, and a
+//! tree that steps there for one class serves only the pairs with this class. For each pair of
+//! classes that change places at a boundary, one of the columns that step there in favour of this
+//! change must stay (see `cut`), so each boundary needs as many columns as it takes to cover its
+//! pairs. `relevant` stops at the first pair of a boundary. Here, walks near the decision boundary
+//! collect all pairs, until several walks in a row find no new one. Every pair is checked exactly;
+//! finding none proves nothing.
 
 use std::collections::HashSet;
 
@@ -17,11 +18,11 @@ use crate::passes::relevant::{Boundary, Pair, pair_at};
 use crate::points::boundary_walks::{band_of_sums, is_over, step, tops_along};
 use crate::points::profile::Profiles;
 
-/// Walks in a row that show nothing new before it is enough.
+/// Walks in a row without a new pair before the search ends.
 const IDLE_WALKS: usize = 60;
 
-/// Pairs of inputs, one for each boundary and each two classes that change places there, as far as walks
-/// show them.
+/// Pairs of inputs: one for each boundary and each two classes that change places there, as far as
+/// the walks find them.
 pub fn class_changes(
     model: &Ensemble,
     grid: &Grid,
@@ -51,7 +52,7 @@ pub fn class_changes(
                 let count = grid.axes()[axis].bounds().map_or(0, <[f64]>::len);
                 for below in 0..count {
                     let (low, high) = (tops[below], tops[below + 1]);
-                    // What is at the very band, or tied, is left to the exact check.
+                    // Leads just at the band, and ties, are decided by the exact check.
                     let decided = low.1 >= band_of_sums && high.1 >= band_of_sums;
                     let boundary = Boundary { axis, below: CellId::new(below) };
                     let change = (boundary, [low.0, high.0]);

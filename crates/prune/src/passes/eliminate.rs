@@ -1,12 +1,14 @@
-//! Eliminate: column by column, until none can go.
+//! Eliminate: drops column after column, until none can be dropped.
 //!
-//! Each column of the best support is held at zero in turn; solver and oracle then settle whether the others
-//! can do without it. Points that one attempt finds serve all later ones. What is infeasible stays so when
-//! columns go and points come, so one pass over the columns is enough: afterwards every column that is left
-//! was refused, unless an attempt stayed open.
+//! Each column of the best support is held at zero in turn; solver and oracle then settle whether
+//! the others suffice without it. Points found by one attempt serve all later ones. What is
+//! infeasible stays infeasible when columns are dropped and points are added, so one pass over the
+//! columns is enough: afterwards every column that is left was refused, unless an attempt stayed
+//! open.
 //!
-//! Where all cells can be looked at, which takes a small part of a proof's time, columns go by the cells' word,
-//! and a proof follows after some of them and at the end: only what is proved is ever kept.
+//! Where all cells can be checked, which takes a small part of a proof's time, columns are dropped
+//! on cell checks alone. A proof follows after some of them and at the end: only proved models are
+//! ever kept.
 
 use fastrand::Rng;
 
@@ -16,21 +18,21 @@ use crate::search::weight_program::{Rows, WeightProgram, Weights};
 use crate::search::{Judge, Search, Settled, Why};
 use crate::watch::Pass;
 
-/// Columns that go, by the word of all cells, before there is a proof.
+/// Columns dropped on cell checks alone, before a proof is required.
 const UNPROVED: usize = 4;
 
 /// How elimination ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Eliminated {
-    /// Each column that is left was refused.
+    /// Every column that is left was refused.
     pub(crate) irreducible: bool,
-    /// A model of them is proved: the best so far, or the start.
+    /// A model of the remaining columns is proved: the best, or the one it started from.
     pub(crate) proved: bool,
 }
 
-/// Drops what can go from the support of weights, which are proved, or else come with chance: then the order
-/// is a little out of order. Columns that are known to be indispensable are not tried. What ends no cheaper
-/// than the best is not proved.
+/// Drops columns from the support of these weights. Without `chance` the weights are proved; with
+/// it they are unproved and the order of the attempts is slightly shuffled. Columns known to be
+/// indispensable are not tried. A result that is not cheaper than the best is not proved.
 pub(crate) fn eliminate<M: Editable>(
     search: &mut Search<'_, M>,
     weights: &Weights,
@@ -45,12 +47,13 @@ pub(crate) fn eliminate<M: Editable>(
         None => vec![1.0; count],
     };
     let mut attempt = |judge| attempt(search, weights.clone(), first, indispensable, &luck, judge);
-    // Where cells and proof disagree, in the last bits, every step is proved.
+    // If cells and proof disagree in the last bits, elimination starts again with a proof of every
+    // step.
     let ended = attempt(Judge::Cells).or_else(|| attempt(Judge::Proof));
     ended.unwrap_or(Eliminated { irreducible: false, proved: false })
 }
 
-/// One elimination; `None` where what holds in all cells was not proved.
+/// One elimination; `None` if weights that hold in all cells could not be proved.
 fn attempt<M: Editable>(
     search: &mut Search<'_, M>,
     mut weights: Weights,
@@ -112,7 +115,7 @@ fn attempt<M: Editable>(
     Some(Eliminated { irreducible, proved: unproved == 0 })
 }
 
-/// Do these columns cost less than those of the best model?
+/// Do these columns cost less than the columns of the best model?
 fn is_cheaper<M: Editable>(search: &Search<'_, M>, costs: &[f64], kept: &[bool]) -> bool {
     let cost: f64 = costs.iter().zip(kept).filter(|(_, kept)| **kept).map(|(cost, _)| cost).sum();
     cost < search.best_cost()
@@ -127,7 +130,8 @@ pub(crate) fn drop_unused(weights: &Weights, kept: &mut [bool], program: &mut We
     }
 }
 
-/// How much each column moves the leads, on average over the points.
+/// How much each column moves the leads: its weight times the sum of its entries' magnitudes over
+/// all demands.
 pub(crate) fn influences<M>(search: &Search<'_, M>, weights: &Weights) -> Vec<f64> {
     let mut totals = vec![0.0; weights.columns.len()];
     for demand in search.points.demands() {

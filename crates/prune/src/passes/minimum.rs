@@ -1,18 +1,20 @@
-//! The cheapest set of columns that can do, proved: the paper's l0.
+//! The cheapest set of columns that suffices, proved: the paper's l0. A set of columns suffices if
+//! some weights of these columns alone keep the original's decisions.
 //!
-//! Every cut says that one of its columns must stay, so the cheapest cover of all known cuts costs no more
-//! than any set that can do. Covers that are cheaper than the best set so far are found greedily and, where that
-//! fails, by one search over all covers. If a cover can do, it is the new best. If not, some cut shows why and
-//! joins the others, and the search goes on with it: what it has refuted stays refuted. When no cheaper cover is left,
-//! the best set is the minimum, and the search is the proof. Cuts are looked for among known points
-//! first; only a cover that these do not rule out is given to the loop of solver and oracle, whose
-//! counterexamples are new points.
+//! Every cut says that one of its columns must stay, so the cheapest cover of all known cuts costs
+//! no more than any set that suffices. Covers that are cheaper than the best set are found greedily
+//! and, where that fails, by one search over all covers. A cover that suffices is the new best. If
+//! it does not suffice, some cut shows why; the cut joins the others and the search continues with
+//! it, keeping what it has refuted. When no cheaper cover is left, the best set is the minimum, and
+//! the search is the proof. Cuts are first searched for among known points. Only a cover that these
+//! do not rule out is given to the loop of solver and oracle, whose counterexamples become new
+//! points.
 //!
-//! Cuts are made small before they are kept: of each, as many columns as possible are given back, for small
-//! cuts say more. After each cut its columns count as kept for the rest of the round, so that one round
-//! gives several cuts that share no column.
+//! Every cut is shrunk before it is kept, because small cuts say more. After each cut its columns
+//! count as kept for the rest of the round, so one round gives several cuts that share no column.
 //!
-//! The bound holds whenever the search ends: it rests on the cuts and the cover's proof alone.
+//! The bound holds whenever the search ends: it rests only on the cuts and on the proof about their
+//! covers.
 
 use secateur_lp::Limits;
 use secateur_oracle::SearchBudget;
@@ -22,17 +24,17 @@ use crate::bounds::cut::{Cut, Cutter, Separating};
 use crate::points::boundary_walks::is_over;
 use crate::points::point::Points;
 
-/// Who tries whether columns can do.
+/// Decides whether a set of columns suffices.
 pub trait Settle<'a> {
-    /// Tries to prove a model with these columns alone; what refutes one joins the points.
+    /// Tries to prove a model with these columns alone; counterexamples join the points.
     fn settle(&mut self, kept: &[bool]) -> Settled;
-    /// All points so far.
+    /// All points that are known.
     fn points(&self) -> &Points<'a>;
 }
 
-/// Who shows that columns cannot do.
+/// Shows that a set of columns does not suffice.
 pub trait Separate {
-    /// A cut that the kept columns do not meet, where these points show one.
+    /// A cut that the kept columns do not meet, if these points show one.
     fn separate(&mut self, points: &Points<'_>, kept: &[bool], limits: &Limits<'_>) -> Separating;
 }
 
@@ -42,41 +44,43 @@ impl Separate for Cutter {
     }
 }
 
-/// What became of a set of columns.
+/// What was found about a set of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// A model with no other columns is proved.
+    /// A model with these columns alone is proved.
     Proved,
-    /// The points rule it out, by a float's word.
+    /// No weights meet the demands of the points, as the solver found in floating point; not
+    /// proved.
     Infeasible,
-    /// Neither: the budget ended, or the proof is too hard.
+    /// Neither: the budget is spent, or the proof is too hard.
     Open,
 }
 
-/// What is known of the minimum.
+/// What is known about the minimum.
 #[derive(Clone, Debug)]
 pub struct Minimum {
-    /// The cheapest columns that are proved to do.
+    /// The cheapest columns that are proved to suffice.
     pub kept: Vec<bool>,
-    /// What they cost.
+    /// Their cost.
     pub cost: u64,
-    /// No columns that can do cost less than this.
+    /// No columns that suffice cost less than this.
     pub bound: u64,
     /// The cuts that the bound rests on.
     pub cuts: Vec<Cut>,
-    /// Why a cover of these cuts costs that much.
+    /// The proof that no cover of these cuts costs less than the bound.
     pub proof: CoverProof,
 }
 
 impl Minimum {
-    /// Is it proved that nothing cheaper can do?
+    /// Is it proved that nothing cheaper suffices?
     pub fn is_proved(&self) -> bool {
         self.bound >= self.cost
     }
 }
 
-/// Looks for the minimum, from columns that are proved to do and cuts that are known: until it is proved, or for a few
-/// rounds, each of which takes the cheapest cover.
+/// Looks for the minimum, starting from columns that are proved to suffice and from known cuts.
+/// Without `rounds` the search continues until the minimum is proved or the budget is spent; with
+/// it, at most that many cheapest covers are tried.
 pub fn minimum<'a>(
     settle: &mut dyn Settle<'a>,
     cutter: &mut dyn Separate,
@@ -125,9 +129,10 @@ struct State<'s, 'a> {
 }
 
 impl State<'_, '_> {
-    /// Covers that are cheaper than the best columns so far, any of them, until none is left, which is then proved. Covers of which
-    /// nobody knows whether they can do are set aside, with all that is within them; if something cheaper is found in
-    /// spite of them, the search begins again without them.
+    /// Tries covers that are cheaper than the best columns, in any order, until a proof shows that
+    /// none is left. A cover that is neither proved nor refuted is set aside with all its subsets,
+    /// by demanding one of the columns outside it. If something cheaper is found nevertheless, the
+    /// search starts again without the covers set aside.
     fn below_the_best(&mut self) {
         let mut rng = fastrand::Rng::with_seed(0);
         loop {
@@ -160,20 +165,21 @@ impl State<'_, '_> {
                     (self.known.bound, self.known.proof) = (self.known.cost, proof);
                     return;
                 }
-                // The covers that were set aside may matter no longer.
+                // Something cheaper was found, so the covers that were set aside may not matter any
+                // more.
                 Some(_) if self.known.cost < before => {}
                 _ => return,
             }
         }
     }
 
-    /// The columns that a cover does not have.
+    /// The columns that are not in a cover.
     fn outside(&self, cover: &[usize]) -> Vec<usize> {
         (0..self.costs.len()).filter(|column| !cover.contains(column)).collect()
     }
 
-    /// Whether a cover that is cheaper than the best columns can do. It is then the best; else the cuts that it does not meet
-    /// join the others.
+    /// Decides whether a cover that is cheaper than the best columns suffices. If so, it becomes
+    /// the best; if not, cuts that it does not meet join the others.
     fn judge(&mut self, cover: &[usize]) -> Judged {
         let mut kept = vec![false; self.costs.len()];
         cover.iter().for_each(|&column| kept[column] = true);
@@ -195,7 +201,8 @@ impl State<'_, '_> {
         if found.is_empty() { Judged::Unknown } else { Judged::Cannot(found) }
     }
 
-    /// The cheapest cover, which is a bound too. `None` where it is not cheaper than the best columns so far.
+    /// The cheapest cover, whose bound is kept if it is better. `None` if the cover is not cheaper
+    /// than the best columns.
     fn cheapest(&mut self) -> Option<Vec<usize>> {
         let cover = cheapest_cover(&sets(&self.known.cuts), self.costs, self.budget)?;
         if cover.bound > self.known.bound {
@@ -204,7 +211,7 @@ impl State<'_, '_> {
         (!self.known.is_proved() && cover.cost < self.known.cost).then_some(cover.columns)
     }
 
-    /// Adds cuts that the kept columns do not meet, small ones that share no column.
+    /// Adds small cuts that the kept columns do not meet and that share no column.
     fn add_cuts(&mut self, kept: &[bool]) {
         let stop = || is_over(self.budget);
         let limits = Limits { deadline: self.budget.deadline, stop: Some(&stop) };
@@ -226,17 +233,20 @@ pub(crate) fn sets(cuts: &[Cut]) -> Vec<Vec<usize>> {
     cuts.iter().map(|cut| cut.columns.clone()).collect()
 }
 
-/// So many covers are set aside before the search is given up.
+/// The most covers that are set aside before the search gives up.
 const MOST_ASIDE: usize = 20;
 
-/// Attempts to make a cut smaller, times the square of the number of columns: each takes about its cube.
+/// Limits the work of shrinking a cut: the number of attempts times the square of the number of
+/// columns. (The time of an attempt grows about with the cube of that number.)
 const WORK: usize = 1_500_000;
-/// Attempts at least.
+/// The least number of attempts.
 const LEAST_ATTEMPTS: usize = 8;
-/// So many columns are given back one by one: parts of so few are nearly never free together.
+/// Cuts of at most this many columns are shrunk one column at a time: in cuts that small, several
+/// columns can hardly ever be left out together.
 const SINGLY: usize = 24;
 
-/// A cut of fewer columns, by giving back halves, quarters and so on, down to single ones.
+/// Shrinks a cut: tries to find one without half of its columns, then without a quarter, and so on
+/// down to single columns.
 fn smaller(
     points: &Points<'_>,
     cutter: &mut dyn Separate,

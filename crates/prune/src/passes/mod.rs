@@ -1,5 +1,5 @@
-//! The passes of a run, one file each: the closed form for trees of one feature, weights by a linear program,
-//! one column less at a time, and the smallest set of columns.
+//! The passes of a run, one file each: the closed form for trees of one feature, weights by a
+//! linear program, dropping one column at a time, and the smallest set of columns.
 
 pub(crate) mod axis_sums;
 pub(crate) mod class_changes;

@@ -1,15 +1,18 @@
-//! Which thresholds matter: each with two inputs that differ across it alone and are decided differently.
+//! Finds relevant boundaries: each with two inputs that differ across it alone and are decided
+//! differently.
 //!
-//! A boundary lies between two neighbouring cells of a numeric axis. It is relevant if some pair of inputs
-//! that differ only there is decided differently, both with a lead above the band. Any model that decides
-//! both inputs as the original does must tell the two values of that feature apart; witnesses of cells are
-//! fixed values, so the gaps between neighbours are disjoint, and an ensemble whose nodes compare with one
-//! threshold each needs a node of its own for each relevant boundary.
+//! A boundary lies between two neighbouring cells of a numeric axis. It is relevant if two inputs
+//! that differ only in these two cells are decided differently, both with a lead above the band.
+//! Any model that decides both inputs as the original does must tell the two values of that feature
+//! apart. Witnesses of cells are fixed values, so the gaps between neighbouring witnesses are
+//! disjoint. Hence an ensemble whose nodes compare with one threshold each needs a node of its own
+//! for each relevant boundary.
 //!
-//! Pairs are found by walks that look at whole axes (each shows every change of class on its line), then
-//! for each boundary that is left by climbing: a way to a node that draws it is chosen, and the other axes
-//! are set so that zero comes to lie between the scores on both sides. Every pair is checked exactly.
-//! Finding none proves nothing here; models of one feature per tree are settled in `stumps`.
+//! Pairs are found by walks that evaluate all cells along an axis, which shows every change of
+//! class on that line. For each boundary that is left, the search then climbs towards a pair: it
+//! chooses a path to a node that draws the boundary, and sets the other axes so that zero comes to
+//! lie between the scores on its two sides. Every pair is checked exactly. Finding none proves
+//! nothing here; models of one feature per tree are settled in `stumps`.
 
 use std::collections::BTreeSet;
 
@@ -22,25 +25,26 @@ use crate::points::point::certain_winner;
 use crate::points::profile::{Profiles, admitted_by_all};
 use crate::search::allowance::Allowance;
 
-/// Walks in a row without a new pair, before climbing begins.
+/// Walks in a row without a new pair before climbing begins.
 const IDLE_WALKS: usize = 12;
-/// Climbs for one boundary before the next has its turn; there are several turns.
+/// Climbs for one boundary before the next boundary's turn; each boundary has several turns.
 const CLIMBS: usize = 6;
-/// Turns of all boundaries that are left.
+/// Turns of each boundary without a pair.
 const TURNS: usize = 8;
 /// Rounds over all axes in one climb.
 const ROUNDS: usize = 5;
 
-/// The place between a cell of a numeric axis and the next.
+/// The place between a cell of a numeric axis and the next cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Boundary {
-    /// The axis of the grid.
+    /// The index of the grid's axis.
     pub axis: usize,
     /// The cell below it.
     pub below: CellId,
 }
 
-/// Two inputs that differ in one feature, decided differently with a lead above the band.
+/// Two inputs that differ in one feature and are decided differently, each with a lead above the
+/// band.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
     /// The inputs: below and above the boundary.
@@ -49,36 +53,36 @@ pub struct Pair {
     pub classes: [ClassId; 2],
 }
 
-/// What is known of a boundary.
+/// What is known about a boundary.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Relevance {
-    /// A decision depends on it.
+    /// This pair of inputs shows that a decision depends on it.
     Relevant(Pair),
-    /// Proved: none does.
+    /// No decision depends on it; proved.
     Irrelevant,
-    /// No pair was found.
+    /// No pair was found, and nothing is proved.
     Unknown,
 }
 
-/// The boundaries of a model and what is known of each.
+/// The boundaries of a model, with what is known about each.
 #[derive(Clone, Debug)]
 pub struct Relevant {
-    /// Axis by axis, cell by cell.
+    /// Sorted by axis, then by cell.
     pub boundaries: Vec<(Boundary, Relevance)>,
 }
 
 impl Relevant {
-    /// How many are relevant.
+    /// How many boundaries are relevant.
     pub fn count(&self) -> usize {
         self.pairs().count()
     }
 
-    /// How many there are.
+    /// How many boundaries there are.
     pub fn total(&self) -> usize {
         self.boundaries.len()
     }
 
-    /// The relevant ones, each with its pair.
+    /// The relevant boundaries, each with its pair.
     pub fn pairs(&self) -> impl Iterator<Item = (Boundary, &Pair)> {
         self.boundaries.iter().filter_map(|(boundary, known)| match known {
             Relevance::Relevant(pair) => Some((*boundary, pair)),
@@ -87,7 +91,7 @@ impl Relevant {
     }
 }
 
-/// Every boundary between two cells of a numeric axis, the missing cell aside.
+/// Every boundary between two cells of a numeric axis. The missing cell has no boundaries.
 pub(crate) fn boundaries(grid: &Grid) -> impl Iterator<Item = Boundary> + '_ {
     grid.axes().iter().enumerate().flat_map(|(axis, cells)| {
         let count = cells.bounds().map_or(0, <[f64]>::len);
@@ -95,7 +99,7 @@ pub(crate) fn boundaries(grid: &Grid) -> impl Iterator<Item = Boundary> + '_ {
     })
 }
 
-/// The boundaries at which some split of a model on a column of numbers changes its side.
+/// The boundaries at which some split of the model on a numeric feature changes sides.
 fn drawn_by(model: &Ensemble, grid: &Grid) -> BTreeSet<Boundary> {
     let mut drawn = BTreeSet::new();
     let of_numbers = |split: &Split<'_>| model.features().categories(split.feature).is_none();
@@ -107,7 +111,8 @@ fn drawn_by(model: &Ensemble, grid: &Grid) -> BTreeSet<Boundary> {
     drawn
 }
 
-/// The pair at a boundary around a cell of the space, where it is one: checked exactly.
+/// The pair of inputs on both sides of a boundary that agree with `cells` on all other axes, if
+/// they are decided differently; checked exactly.
 pub(crate) fn pair_at(
     model: &Ensemble,
     grid: &Grid,
@@ -131,7 +136,7 @@ pub(crate) fn pair_at(
     (first != second).then_some(Pair { rows: [below, above], classes: [first, second] })
 }
 
-/// Looks for a pair at every boundary until the budget ends; none is called irrelevant.
+/// Looks for a pair at every boundary until the budget is spent. No boundary is called irrelevant.
 pub fn relevant_boundaries(
     model: &Ensemble,
     grid: &Grid,
@@ -172,7 +177,8 @@ pub fn relevant_boundaries(
     let mut boundaries: Vec<(Boundary, Relevance)> =
         all.into_iter().zip(hunt.found.into_iter().map(known)).collect();
     if !model.inputs().wheres().is_empty() {
-        // Models whose scores choose the inputs draw boundaries too, at which this one does not change.
+        // Models whose scores choose the inputs draw boundaries too; this model does not change
+        // there.
         let own = drawn_by(model, grid);
         boundaries.retain(|(boundary, _)| own.contains(boundary));
     }
@@ -184,20 +190,20 @@ struct Hunt<'a> {
     band: Option<f64>,
     sums_band: f64,
     profiles: Profiles<'a>,
-    /// For each axis the position of its first boundary.
+    /// For each axis, the index of its first boundary.
     first_of_axis: Vec<usize>,
-    /// The nodes of all trees.
+    /// The number of nodes of all trees.
     nodes: u64,
-    /// Boundaries without a pair.
+    /// How many boundaries have no pair.
     left: usize,
     found: Vec<Option<Pair>>,
     line: Vec<f64>,
-    /// Work that is left.
+    /// Work that may still be spent.
     allowance: Allowance,
 }
 
 impl Hunt<'_> {
-    /// Walks near the decision boundary and keeps what the lines show.
+    /// Walks near the decision boundary and keeps the pairs that its lines show.
     fn walk(&mut self, starts: &[&[f64]], rng: &mut Rng, budget: &SearchBudget) {
         let grid = self.profiles.grid();
         let mut order: Vec<usize> = (0..grid.axes().len()).collect();
@@ -220,7 +226,7 @@ impl Hunt<'_> {
         }
     }
 
-    /// Keeps the pairs of one line and moves to its cell nearest to a change of class.
+    /// Keeps the pairs of one line, and moves to the cell of that line with the smallest lead.
     fn look(&mut self, scores: &mut [f64], cells: &mut [CellId], axis: usize) {
         let mut line = std::mem::take(&mut self.line);
         let tops = tops_along(&self.profiles, scores, cells, axis, &mut line);
@@ -233,7 +239,7 @@ impl Hunt<'_> {
 
     fn keep(&mut self, cells: &[CellId], axis: usize, tops: &[(usize, f64)]) {
         self.allowance.spend(self.profiles.work(axis));
-        // What is at the very band, or tied, is left to the exact check.
+        // Leads just at the band, and ties, are decided by the exact check.
         let count = self.profiles.grid().axes()[axis].bounds().map_or(0, <[f64]>::len);
         for below in 0..count {
             let (low, high) = (tops[below], tops[below + 1]);
@@ -250,17 +256,18 @@ impl Hunt<'_> {
 
     fn try_pair(&mut self, index: usize, boundary: Boundary, cells: &[CellId]) {
         if self.found[index].is_none() {
-            // Exact sums on both sides: a hundred times the price of a step in floating point.
+            // Exact sums on both sides cost about a hundred times as much as a step in floating
+            // point.
             self.allowance.spend(200 * self.model.trees().len() as u64);
             self.found[index] = pair_at(self.model, self.profiles.grid(), self.band, boundary, cells);
             self.left -= usize::from(self.found[index].is_some());
         }
     }
 
-    /// Climbs to a pair for one boundary.
+    /// Climbs towards a pair for one boundary.
     fn climb(&mut self, index: usize, boundary: Boundary, rng: &mut Rng, budget: &SearchBudget) {
         for _ in 0..CLIMBS {
-            // A look at all nodes of the trees that split the axis.
+            // Finding a start visits the nodes of all trees that split the axis.
             self.allowance.spend(self.nodes / 2);
             let Some(mut cells) = self.start_at(boundary, rng) else { return };
             let width = self.profiles.width();
@@ -321,7 +328,7 @@ impl Hunt<'_> {
         }
     }
 
-    /// A random cell from which a node that draws the boundary is reached on both sides.
+    /// A random cell from which a node that draws the boundary is reached on both sides of it.
     fn start_at(&self, boundary: Boundary, rng: &mut Rng) -> Option<Vec<CellId>> {
         let above = CellId(boundary.below.0 + 1);
         let mut ways = self.profiles.ways_to(boundary.axis, above.0);
@@ -343,8 +350,8 @@ impl Hunt<'_> {
         Some(cells)
     }
 
-    /// Above zero where the two sides are decided differently beyond the band; else how far from it they
-    /// are, in units of how much the boundary changes.
+    /// Above zero if the two sides are decided differently, beyond the band. Otherwise the negative
+    /// distance from that, in units of how much the scores change across the boundary.
     fn height(&self, low: &[f64], high: &[f64]) -> f64 {
         let change: f64 = low.iter().zip(high).map(|(a, b)| (a - b).abs()).sum();
         if change == 0.0 {
@@ -368,7 +375,8 @@ impl Hunt<'_> {
     }
 }
 
-/// The two highest classes and their leads over the best other one (negative for the second).
+/// The two classes with the highest scores, with their leads over the best other class (negative
+/// for the second).
 fn best_two(scores: &[f64]) -> [(usize, f64); 2] {
     let (mut first, mut second) = if scores[1] > scores[0] { (1, 0) } else { (0, 1) };
     for class in 2..scores.len() {

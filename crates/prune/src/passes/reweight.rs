@@ -1,9 +1,11 @@
-//! Reweight: one linear program for all weights (the paper's l1), then a few rounds with other costs.
+//! Reweight: one linear program for all weights (the paper's l1), then a few rounds with other
+//! costs.
 //!
-//! First with bounds of the original's own leads, which always has an answer; then, where the space is small
-//! enough for proofs to be cheap, with bounds of one, which leave more columns out. Then costs are divided by
-//! the weights found, so that what is small becomes dear and leaves; a few rounds of that. Each round ends
-//! with a proved model or not at all.
+//! The first program has the original's own leads as bounds, which always has an answer. Where the
+//! space is small enough for cheap proofs, a second one has bounds of one, which leave out more
+//! columns. Then the costs are divided by the weights found, so that columns of small weight become
+//! expensive and drop out; this is repeated for a few rounds. Each round ends with a proved model,
+//! or the pass ends.
 
 use fastrand::Rng;
 
@@ -12,25 +14,26 @@ use crate::search::weight_program::{Rows, Weights};
 use crate::search::{Judge, Search, Settled};
 use crate::watch::Pass;
 
-/// Up to this decimal logarithm of the number of cells bounds of one are tried.
+/// Bounds of one are tried in spaces of at most 10^FEW_CELLS cells.
 const FEW_CELLS: f64 = 7.0;
-/// How much dearer than the best columns all others are for another start.
+/// For another start, columns outside the best support cost this many times as much.
 const DEARER: f64 = 8.0;
-/// Columns of the best support that another start does without, at most.
+/// The most columns of the best support that another start leaves out.
 const MOST_LEFT_OUT: usize = 2;
-/// How often a start is far from the best, and how far its costs are apart.
+/// The share of starts that are far from the best support. For these, each cost is multiplied by a
+/// random factor from 1 to SPREAD.
 const AFRESH: f64 = 0.3;
 const SPREAD: f64 = 30.0;
 /// Rounds with new costs.
 const ROUNDS: usize = 4;
 
-/// Finds weights with few columns; the best model is kept in `search`.
+/// Finds weights of few columns; the best model is kept in `search`.
 pub(crate) fn reweight<M: Editable>(search: &mut Search<'_, M>) {
     search.begin(Pass::Reweight);
     let costs = search.costs();
     let all = vec![true; costs.len()];
     let mut last = None;
-    // Bounds of one are for leads, which have no scale; scores have one.
+    // Bounds of one suit leads, which can be scaled freely; scores cannot.
     let few = search.log10_cells() <= FEW_CELLS && !search.keeps_scores();
     let scalings: &[Rows] = if few { &[Rows::Lead, Rows::One] } else { &[Rows::Lead] };
     for &rows in scalings {
@@ -59,8 +62,9 @@ pub(crate) fn reweight<M: Editable>(search: &mut Search<'_, M>) {
     }
 }
 
-/// Another start for elimination: weights near the best support, without one or two of its columns that chance
-/// picks (what can stand in for these is dear, so little else joins), or now and then weights far from it.
+/// Another start for elimination. Usually its weights are near the best support, without one or two
+/// randomly chosen columns of it; all columns outside the support are expensive, so few others
+/// join. Now and then the weights are far from the best support.
 pub(crate) fn reweight_again<M: Editable>(
     search: &mut Search<'_, M>,
     indispensable: &[bool],
@@ -95,7 +99,7 @@ pub(crate) fn reweight_again<M: Editable>(
     }
 }
 
-/// Costs divided by weights: what is small is dear.
+/// Costs divided by weights, so that columns of small weight become expensive.
 pub(crate) fn divided(costs: &[f64], weights: &Weights) -> Vec<f64> {
     let mut positive: Vec<f64> = weights.columns.iter().copied().filter(|&weight| weight > 0.0).collect();
     positive.sort_by(f64::total_cmp);

@@ -1,12 +1,12 @@
-//! The passes where scores are kept, up to a distance, and not decisions.
+//! The passes for claims about scores, which are kept up to a distance.
 //!
-//! Candidates, points, solver and oracle are those of decisions; what is asked of a candidate is another claim. The demands of a
-//! point are two-sided and have a scale, so what rests on leads (cuts, covers, thresholds that matter, the closed form
-//! for stumps) does not carry over: no lower bound is claimed.
+//! Candidates, points, solver and oracle are the same as for decisions; only the claim differs. A
+//! point's demands are two-sided and have a scale, so what rests on leads (cuts, covers, relevant
+//! boundaries, the closed form for stumps) does not carry over: no lower bound is claimed.
 //!
-//! In a large space proofs are dear and little goes. First every column is left out in turn, and the solver asked whether
-//! the others could meet the demands of the points without it: if none can be left out, that is the answer, and no proof
-//! is needed for it.
+//! In a large space proofs are expensive and few columns can be dropped. So first each column is
+//! left out in turn, and the solver is asked whether the others could meet the demands of the
+//! points. If no column can be left out, the pass ends, and no proof is needed.
 
 use std::time::Instant;
 
@@ -24,12 +24,13 @@ use crate::search::weight_program::{Rows, Solved};
 use crate::search::{Search, free_distance};
 use crate::watch::Pass;
 
-/// A space with at least 10^LARGE cells is large: columns are first tried without proofs.
+/// A space of more than 10^LARGE cells is large: columns are first tried without proofs.
 const LARGE: f64 = 4.5;
-/// In a space with at least 10^HUGE cells weights for all columns at once are hardly ever proved, and are not looked for.
+/// In a space of more than 10^HUGE cells, weights for all columns at once are hardly ever proved,
+/// so they are not searched for.
 const HUGE: f64 = 7.0;
 
-/// Refuses distances that nothing can be kept within.
+/// Refuses distances within which scores cannot be kept.
 pub(crate) fn refuse(model: &Ensemble, within: f64, effort: Effort) -> Result<(), PruneError> {
     if !(within >= 0.0 && within.is_finite()) {
         return Err(PruneError::Within { within });
@@ -40,17 +41,19 @@ pub(crate) fn refuse(model: &Ensemble, within: f64, effort: Effort) -> Result<()
     let Some(rounding) = model.rounding().map(|rounding| rounding.largest()) else {
         return Err(CompareError::ScoreOverflow { model: "first" }.into());
     };
-    // Two runs of the library may differ by as much.
+    // Two runs of the library on one row may already differ by this much.
     if model.scores_vary() && within < 2.0 * rounding {
         return Err(PruneError::WithinRounding { within, least: (2.0 * rounding).next_up() });
     }
     Ok(())
 }
 
-/// Finds fewer columns; the best model is kept in `search`. True where each column that is left was refused.
+/// Finds fewer columns; the best model is kept in `search`. True if every column that is left was
+/// refused.
 pub(crate) fn passes<M: Editable>(search: &mut Search<'_, M>, data: &[f64], rng: &mut fastrand::Rng) -> bool {
     let Some(within) = search.problem.config.claim.within() else { return false };
-    // Rounding alone may use the distance up: trees are folded, and nothing else can be proved.
+    // Rounding alone may use up the distance: then only folding is possible, and nothing else can
+    // be proved.
     if free_distance(search.problem.model, within) <= 0.0 {
         return false;
     }
@@ -75,11 +78,12 @@ pub(crate) fn passes<M: Editable>(search: &mut Search<'_, M>, data: &[f64], rng:
     eliminate(search, &weights, &needed, None).irreducible
 }
 
-/// The columns that the others cannot do without, by the solver's word and the demands of the points.
+/// The columns that the others cannot replace, by the demands of the points. Found by the solver in
+/// floating point; not proved.
 fn needed_columns<M: Editable>(search: &mut Search<'_, M>) -> Vec<bool> {
     search.begin(Pass::Indispensable);
     let started = Instant::now();
-    // Half of the time, so that what can go has the other half.
+    // Half of the time, so that the other half is left for elimination.
     let deadline =
         search.problem.config.deadline.map(|end| started + end.saturating_duration_since(started) / 2);
     let count = search.points.columns().len();

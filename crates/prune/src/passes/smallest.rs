@@ -1,7 +1,9 @@
-//! The smallest set of columns from the best so far, with the constant among them where it takes a tree of its own.
+//! The smallest set of columns, starting from the best known. A constant counts as a column if it
+//! takes a tree of its own.
 //!
-//! Where trees are votes, a constant is one more tree. It then counts as one more column behind the others: a cut of the columns
-//! that holds whatever the constant is does not have it, and a cut that holds for no constant but zero does.
+//! Where trees are votes, a constant is one more tree. It then counts as one more column, after the
+//! others. A cut that holds for every constant does not contain it; a cut that holds only without a
+//! constant does.
 
 use secateur_lp::Limits;
 use secateur_oracle::SearchBudget;
@@ -18,7 +20,7 @@ use crate::points::point::Points;
 use crate::search::Search;
 use crate::watch::Pass;
 
-/// The smallest set of columns, from the best so far; with the constant among them where it takes a tree of its own.
+/// Looks for the smallest set of columns, starting from the best known.
 pub(crate) fn smallest<M: Editable>(
     search: &mut Search<'_, M>,
     cutter: &mut Cutter,
@@ -32,20 +34,20 @@ pub(crate) fn smallest<M: Editable>(
     let mut costs: Vec<u64> =
         columns.map(|column| whole_cost(search.problem.folded, &column.terms, objective)).collect();
     let start = kept(search);
-    // First the constant is free, so cuts that have it say nothing.
+    // In the first search the constant is free, so cuts that contain it are of no use.
     let (cuts, with_constant): (Vec<Cut>, Vec<Cut>) = std::mem::take(&mut known.cuts)
         .into_iter()
         .partition(|cut| cut.columns.iter().all(|&column| column < costs.len()));
     let mut found = minimum(search, cutter, &costs, start, cuts, rounds, budget);
     if counts_constant(search) {
-        // Most of the work is done: what is left are sets of columns that do without a constant.
+        // Most of the work is done: what is left to search are sets without the constant.
         let constant = constant(search);
         let mut start = kept(search);
         let columns = search.points.columns().iter().zip(&start).filter(|(_, kept)| **kept);
         let trees: usize = columns.map(|(column, _)| column.terms.len()).sum();
         start.resize(constant + 1, false);
         start[constant] = search.best.size.trees > trees;
-        // Nothing of what is between the columns and the constant is in a cut.
+        // If there is an index between the columns and the constant, it is in no cut.
         costs.resize(constant + 1, 1);
         costs[constant] = constant_cost(objective);
         let mut cutter = CountingCutter {
@@ -54,7 +56,7 @@ pub(crate) fn smallest<M: Editable>(
             without: Cutter::new(search.problem.model, Intercept::None),
         };
         let before = found;
-        // What was known before keeps its number, for the proof speaks of it.
+        // Earlier cuts keep their indices, because the proof of the bound refers to them.
         let cuts = before.cuts.iter().cloned().chain(with_constant).collect();
         found = minimum(&mut Counting { search, constant }, &mut cutter, &costs, start, cuts, rounds, budget);
         if found.bound < before.bound {
@@ -66,7 +68,7 @@ pub(crate) fn smallest<M: Editable>(
     known.minimal = Some(found.proof);
 }
 
-/// The columns of the best model so far.
+/// The columns of the best model.
 fn kept<M: Editable>(search: &Search<'_, M>) -> Vec<bool> {
     match &search.best_weights {
         Some(weights) => weights.columns.iter().map(|&weight| weight > 0.0).collect(),
@@ -79,12 +81,12 @@ pub(crate) fn counts_constant<M: Editable>(search: &Search<'_, M>) -> bool {
     search.problem.file.votes_only() && search.intercept == Intercept::Free
 }
 
-/// The constant's number among the columns of cuts: it stands behind all of the evidence's columns.
+/// The constant's index among the columns of cuts: it comes after all of the evidence's columns.
 pub(crate) fn constant<M: Editable>(search: &Search<'_, M>) -> usize {
     search.points.columns().len() + usize::from(!trees_in_no_column(&search.points).is_empty())
 }
 
-/// Settles columns of which one is the constant.
+/// Settles sets of columns where the constant is one of the columns.
 struct Counting<'e, 'a, M> {
     search: &'e mut Search<'a, M>,
     constant: usize,
@@ -105,7 +107,7 @@ impl<'a, M: Editable> Settle<'a> for Counting<'_, 'a, M> {
     }
 }
 
-/// Finds cuts among columns of which one is the constant.
+/// Finds cuts where the constant is one of the columns.
 struct CountingCutter<'c> {
     constant: usize,
     free: &'c mut Cutter,
@@ -128,18 +130,18 @@ impl Separate for CountingCutter<'_> {
     }
 }
 
-/// What columns cost, as a whole number.
+/// The cost of a column as a whole number.
 pub(crate) fn whole_cost(folded: &Folded, terms: &[usize], objective: Objective) -> u64 {
     let trees = terms.iter().map(|&term| &folded.terms[term].tree);
     match objective {
         Objective::Trees => terms.len() as u64,
         Objective::Leaves => trees.map(|tree| tree.leaf_count() as u64).sum(),
-        // Every tree has a frame beside its nodes.
+        // Every tree has a frame in addition to its nodes.
         Objective::Bytes => trees.map(|tree| tree.node_count() as u64 + 4).sum(),
     }
 }
 
-/// What a tree costs that is a constant, as a whole number.
+/// The cost of a constant that is a tree, as a whole number.
 fn constant_cost(objective: Objective) -> u64 {
     match objective {
         Objective::Trees | Objective::Leaves => 1,

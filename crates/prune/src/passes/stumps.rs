@@ -1,22 +1,26 @@
-//! Models of one feature per tree, in closed form.
+//! The closed form for models of one feature per tree.
 //!
-//! Two classes, and trees that look at one feature each: the lead of class 1 is a constant plus one step
-//! function per axis. In every context (the cells of all other axes) it is a number t plus the step's value.
-//! - A boundary is relevant if some context t puts the two values beside it on two sides of the band. Then
-//!   a step must stay there. Contexts are sums of one number from each other axis, so this is decided
-//!   exactly (see `axis_sums`).
-//! - Cells whose values no context tells apart may share one value u, chosen in the middle of the gap that
-//!   the contexts leave: if t1 is the smallest context that must stay positive and t0 the largest that must
-//!   stay negative, any u with t0 + u < 0 < t1 + u will do.
-//! - Steps that stay need a column of the right sign, since weights are not negative: values of runs of
-//!   cells are chosen from a few candidates so that each step has one.
+//! With two classes and trees that split on one feature each, the lead of class 1 is a constant
+//! plus one step function per axis. A context is a choice of cells on all other axes; in each
+//! context the lead is a number t plus the value of the step function.
+//! - A boundary is relevant if some context t puts the two values beside it on two sides of the
+//!   band. Then a step must stay there. Contexts are sums of one number from each other axis, so
+//!   this is decided exactly (see `axis_sums`).
+//! - Cells whose values no context tells apart may share one value u. It is chosen in the middle of
+//!   the gap that the contexts leave: if t1 is the smallest context that must stay positive and t0
+//!   the largest that must stay negative, any u with t0 + u < 0 < t1 + u is right.
+//! - A step that stays needs a column of the right sign, since weights are at least zero: the
+//!   values of runs of cells are chosen from a few candidates so that each step has one.
 //!
-//! Axes are done one after the other, each with what the others have become; runs are joined only if what
-//! was decided beyond the band stays beyond it. So as many steps are left as there are relevant boundaries,
-//! which no model can beat, unless the band itself, missing values or the signs forbid it. Nothing here is
-//! claimed but relevance: the plan is written to a file, and the oracle judges that.
+//! The axes are treated one after the other, each with the values that the others have by then.
+//! Runs are joined only if every lead beyond the band stays beyond it. Then as many steps are left
+//! as there are relevant boundaries, and no model that keeps the decisions has fewer; the band
+//! itself, missing values or the signs may prevent this. Only relevance is claimed here: the plan
+//! is written to a file, and the oracle judges that file.
 //!
-//! Not covered: domains that ask for scores of other models, where contexts are not free of each other; more classes (see `class_changes`); categorical axes and columns of several steps stay as they are.
+//! Not covered: domains that ask for scores of other models, where contexts depend on each other;
+//! more than two classes (see `class_changes`). Categorical axes and columns of several steps stay
+//! as they are.
 
 use fastrand::Rng;
 use num_bigint::BigInt;
@@ -31,36 +35,37 @@ use crate::passes::relevant::{Boundary, Relevance, Relevant, pair_at, relevant_b
 use crate::points::boundary_walks::is_over;
 use crate::points::point::{column_lead, intercept_of};
 
-/// Bits of the largest number: enough to leave room for sums in 128 bits.
+/// Bits of the largest number; this leaves room for sums in 128 bits.
 const BITS: i64 = 104;
-/// A constant below this share of what it is made of is rounding.
+/// A change of the constant below this share of the values that it comes from is rounding.
 const LAST_BITS: f64 = 1e-12;
 
-/// What the closed form finds.
+/// The result of the closed form.
 #[derive(Clone, Debug)]
 pub struct Closed {
-    /// What is known of each boundary.
+    /// What is known about each boundary.
     pub relevant: Relevant,
-    /// Weights and a constant that should do, where they were found.
+    /// Weights and a constant that should keep the decisions, if they were found.
     pub plan: Option<StumpPlan>,
-    /// Where trees are votes: inputs whose demands, each counted once, no votes should meet without a constant.
+    /// Where trees are votes: inputs whose demands, each counted once, should show that votes need
+    /// a constant.
     pub opposite_corners: Option<Vec<Vec<f64>>>,
 }
 
-/// A candidate: weights of the columns and what is added to the lead of class 1.
+/// A candidate: weights of the columns, and the constant added to the lead of class 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StumpPlan {
-    /// One for each column; zero for one that goes.
+    /// The weight of each column; zero for one that is dropped.
     pub weights: Vec<f64>,
-    /// The constant of the lead of class 1 over class 0, threshold taken off.
+    /// The constant of the lead of class 1 over class 0, with the threshold subtracted.
     pub constant: Exact,
     /// The constant is the original's own.
     pub keeps_constant: bool,
 }
 
-/// Solves a two-class model whose columns look at one feature each; `None` for any other, and where scores of other
-/// models choose the inputs. `starts` are rows
-/// to begin the search for pairs at.
+/// Solves a two-class model whose columns split on one feature each; `None` for any other model,
+/// and where scores of other models choose the inputs. The search for pairs begins at the rows in
+/// `starts`.
 #[expect(clippy::too_many_arguments, reason = "a question with many parts, asked in one place")]
 pub fn closed_form(
     model: &Ensemble,
@@ -83,30 +88,33 @@ pub fn closed_form(
     Some(Closed { relevant, plan, opposite_corners })
 }
 
-/// One column as a function of the cells of one axis.
+/// One column, as a function of the cells of one axis.
 struct StepColumn {
     axis: Option<usize>,
-    /// One value for each cell of the axis; a single one where there is no axis.
+    /// One value for each cell of the axis; a single value for a constant column.
     values: Vec<i128>,
 }
 
-/// The lead of class 1 as step functions, all numbers at one scale.
+/// The lead of class 1 as a sum of step functions, in integer multiples of one unit.
 struct Steps {
     exponent: i64,
-    /// How far sums may be off; zero where no number was rounded.
+    /// By how much sums may be off; zero if no number was rounded.
     slack: i128,
     columns: Vec<StepColumn>,
-    /// For each axis the sum of its columns in each cell.
+    /// For each axis, the sum of its columns in each cell.
     tables: Vec<Vec<i128>>,
-    /// Numeric cells of each axis; the missing one may come behind. Zero for categorical axes.
+    /// The number of numeric cells of each axis; the missing cell comes after them. Zero for
+    /// categorical axes.
     numeric: Vec<usize>,
     constant: i128,
-    /// The original's own intercept, without constant columns.
+    /// The original's own intercept, without the constant columns.
     own_constant: i128,
-    /// Every step goes from minus a number to that number: votes. Then values at the two ends decide what is
-    /// left for a constant, which votes can only hold by one more of them.
+    /// Every column goes from a number to its negative: votes. Then the values at the two ends of
+    /// each axis determine what constant is left over, and votes can express a constant only by one
+    /// more tree.
     votes: bool,
-    /// Class 1 is decided from here on, class 0 up to minus that.
+    /// Class 1 is decided where the lead is at least `positive`, class 0 where it is at most minus
+    /// `negative`.
     positive: i128,
     negative: i128,
     /// Does class 1 win ties?
@@ -124,7 +132,7 @@ impl Steps {
             exact.push(column_values(model, grid, column, &lead)?);
         }
         let own = intercept_of(model, &lead);
-        // Trees in no column are constants.
+        // Trees in no column must be constants.
         let mut apart = Exact::zero();
         let mut held = vec![false; model.trees().len()];
         columns.iter().flat_map(|column| &column.trees).for_each(|tree| held[tree.index()] = true);
@@ -143,8 +151,8 @@ impl Steps {
         let numbers = || numbers().chain(&band).filter(|value| !value.is_zero());
         let finest = numbers().map(Exact::exponent).min().unwrap_or(0);
         let top = numbers().map(|value| value.exponent() + value.mantissa().bits() as i64).max().unwrap_or(0);
-        // Numbers that are wider are rounded down to units that differ by nothing that matters; what they
-        // may be off by is on the safe side of every answer.
+        // Wider numbers are rounded down to a common unit, about BITS bits below the largest. The
+        // slack keeps this on the safe side where a boundary is called irrelevant.
         let exponent = finest.max(top - BITS);
         let slack = if exponent > finest { columns.len() as i128 + 4 } else { 0 };
         let scaled = |value: &Exact| rounded_down(value, exponent);
@@ -193,7 +201,7 @@ impl Steps {
         })
     }
 
-    /// All contexts of an axis, the constant apart; list i belongs to the i-th other axis.
+    /// All contexts of an axis, without the constant; list i belongs to the i-th other axis.
     fn contexts(&self, axis: usize) -> Option<Sums> {
         let others: Vec<Vec<i128>> = (0..self.tables.len())
             .filter(|&other| other != axis)
@@ -202,7 +210,7 @@ impl Steps {
         Sums::new(&others)
     }
 
-    /// Decides relevance exactly where no pair was found.
+    /// Decides exactly whether a boundary is relevant, where no pair was found.
     fn settle(
         &self,
         relevant: &mut Relevant,
@@ -216,7 +224,8 @@ impl Steps {
             if *known != Relevance::Unknown {
                 continue;
             }
-            // All contexts of an axis are a list of up to a million sums.
+            // Listing the contexts of an axis can take a million sums in each half, so the budget
+            // is checked first.
             if is_over(budget) {
                 return;
             }
@@ -228,7 +237,8 @@ impl Steps {
                 None => *known = Relevance::Irrelevant,
                 Some(positions) => {
                     let pair = pair_at(model, grid, band, *boundary, &cells_of(&positions, axis));
-                    // Without a slack it is one.
+                    // Without slack the context always gives a pair. With slack it may not; then
+                    // the boundary stays unknown.
                     if let Some(pair) = pair {
                         *known = Relevance::Relevant(pair);
                     }
@@ -237,19 +247,19 @@ impl Steps {
         }
     }
 
-    /// A context that puts the values `low <= high` on two sides, each beyond the band; with a slack it may
-    /// not quite do so, but if there is none then none does.
+    /// A context that puts the values `low <= high` on two sides, each beyond the band. With
+    /// rounding slack this may be a false positive, never a false negative.
     fn split_by(&self, contexts: &Sums, low: i128, high: i128) -> Option<Vec<usize>> {
         let first = contexts.first_from(self.positive - high - self.constant - self.slack)?;
         (first.sum + self.constant + low <= self.slack - self.negative).then_some(first.positions)
     }
 
-    /// The values that cells between `low` and `high` may share, and the middle of them: those that keep
-    /// every context beyond the band that was.
+    /// The values that cells with values between `low` and `high` may share so that every context
+    /// beyond the band stays beyond it, and the middle of these values.
     fn room(&self, contexts: &Sums, low: i128, high: i128) -> Option<Room> {
         let above = contexts.first_from(self.positive - high - self.constant);
         let below = contexts.last_up_to(-self.negative - low - self.constant);
-        // From t1 + u >= positive and t0 + u <= -negative.
+        // Follows from t1 + u >= positive and t0 + u <= -negative.
         let least = above.map(|context| self.positive - context.sum - self.constant);
         let most = below.map(|context| -self.negative - context.sum - self.constant);
         let middle = match (least, most) {
@@ -262,7 +272,7 @@ impl Steps {
         Some(Room { least: least.unwrap_or(i128::MIN), most: most.unwrap_or(i128::MAX), middle })
     }
 
-    /// Inputs that show that votes cannot do without a constant, where they are found.
+    /// Inputs that show that votes need a constant, if they are found.
     fn opposite_corners(&self, relevant: &Relevant, grid: &Grid) -> Option<Vec<Vec<f64>>> {
         if !self.votes {
             return None;
@@ -305,17 +315,18 @@ impl Steps {
         self.finish(weights, intercept)
     }
 
-    /// Runs of cells of one axis, their values, and the columns that make the steps.
+    /// Joins the cells of an axis to runs, and chooses their values and the columns that make the
+    /// steps between them.
     fn axis_plan(&self, axis: usize, joined: &[bool], columns: &[Column]) -> Option<AxisPlan> {
         let at: Vec<Vec<usize>> = self.columns_at(axis)?;
         let table = &self.tables[axis];
         let count = self.numeric[axis];
         let single = at.iter().all(|columns| columns.len() <= 1);
         if single && !joined.iter().any(|&joined| joined) {
-            return None; // as it is
+            return None; // The axis stays as it is.
         }
         let contexts = joined.iter().any(|&joined| joined).then(|| self.contexts(axis)).flatten();
-        // Runs grow as long as one value can serve all their cells.
+        // A run grows as long as one value can serve all its cells.
         let mut runs: Vec<Run> = Vec::new();
         for cell in 0..count {
             let grown = cell.checked_sub(1).filter(|&below| joined[below]).and_then(|_| {
@@ -379,7 +390,8 @@ impl Steps {
             .flat_map(|(run, &value)| std::iter::repeat_n(value, run.end - run.start))
             .collect();
         if let Some(&missing) = table.get(count) {
-            // Missing values take the steps whose columns send them up.
+            // A missing value takes part in a step if the step's column gives it the value above
+            // the boundary.
             let up = |&&(column, boundary, _): &&(usize, usize, i128)| {
                 let values = &self.columns[column].values;
                 values[count] == values[boundary + 1]
@@ -399,7 +411,8 @@ impl Steps {
         Some(AxisPlan { weights, table: new })
     }
 
-    /// For each boundary of an axis the columns that step there, `None` where one does anything else.
+    /// The columns that step at each boundary of an axis; `None` if a column of the axis is not a
+    /// single step.
     fn columns_at(&self, axis: usize) -> Option<Vec<Vec<usize>>> {
         let count = self.numeric[axis];
         let mut at = vec![Vec::new(); count.checked_sub(1)?];
@@ -410,7 +423,7 @@ impl Steps {
             if steps.next().is_some() {
                 return None;
             }
-            // A missing value must be on one of the two sides.
+            // The column must give a missing value one of its two values.
             if column.values[count..]
                 .iter()
                 .any(|value| *value != column.values[0] && *value != column.values[step])
@@ -427,7 +440,7 @@ impl Steps {
         values[boundary + 1] - values[boundary]
     }
 
-    /// The constant that makes the weights mean what the tables say.
+    /// The plan with the constant for which the weights give the leads in the tables.
     fn finish(&self, mut weights: Vec<f64>, intercept: Intercept) -> Option<StumpPlan> {
         let exact = |value: i128| Exact::new(BigInt::from(value), self.exponent);
         let weight_of = |weight: f64| Exact::finite(weight);
@@ -443,7 +456,7 @@ impl Steps {
         }
         let own = exact(self.own_constant);
         let change = &constant - &own;
-        // Weights are rounded, so a change that is none may leave a last bit.
+        // Weights are rounded, so even without a change of the constant a last bit may be left.
         let scale: f64 = self.tables.iter().map(|table| exact(table[0]).to_f64().abs()).sum();
         if change.to_f64().abs() <= LAST_BITS * scale {
             return Some(StumpPlan { weights, constant: own, keeps_constant: true });
@@ -451,7 +464,8 @@ impl Steps {
         if intercept == Intercept::Free {
             return Some(StumpPlan { weights, constant, keeps_constant: false });
         }
-        // A constant column must carry the change.
+        // A constant column of the right sign must carry the change, because weights are at least
+        // zero.
         let carrier = self.columns.iter().position(|column| {
             column.axis.is_none() && column.values[0].signum() == i128::from(change.signum())
         })?;
@@ -460,23 +474,23 @@ impl Steps {
     }
 }
 
-/// What one axis becomes.
+/// The new values of an axis, and the weights of its columns.
 struct AxisPlan {
     weights: Vec<(usize, f64)>,
     table: Vec<i128>,
 }
 
-/// Cells that share a value.
+/// Neighbouring cells that share a value.
 struct Run {
     start: usize,
     end: usize,
     low: i128,
     high: i128,
-    /// Values they may share, the best first.
+    /// The values they may share, best first.
     candidates: Vec<i128>,
 }
 
-/// The values from `least` to `most`, and the one that is farthest from trouble.
+/// The values from `least` to `most`, and the middle, which is farthest from both ends.
 struct Room {
     least: i128,
     most: i128,
@@ -484,7 +498,7 @@ struct Room {
 }
 
 impl Run {
-    /// Puts a value first, if it is one that they may share.
+    /// Puts a value first, if it is among the candidates.
     fn prefer(&mut self, value: i128) {
         if self.candidates.contains(&value) {
             self.candidates.insert(0, value);
@@ -503,10 +517,12 @@ fn middle_of(a: i128, b: i128) -> i128 {
     a + (b - a) / 2
 }
 
-/// One candidate for each run such that every step has a column of its sign; the earliest candidates, from
-/// the last run on. `has(boundary, rises)` says whether a column makes such a step.
+/// Chooses one candidate for each run so that every step between runs has a column of its sign. It
+/// prefers early candidates, beginning with the last run. `has(boundary, rises)` says whether some
+/// column makes such a step.
 fn choose(runs: &[Run], has: impl Fn(usize, bool) -> bool) -> Option<Vec<i128>> {
-    // For each candidate of a run a predecessor from which every step is possible.
+    // For each candidate of a run, a candidate of the run before it from which every step is
+    // possible.
     let mut reached: Vec<Vec<Option<usize>>> = vec![vec![Some(0); runs.first()?.candidates.len()]];
     for (before, run) in runs.iter().zip(&runs[1..]) {
         let last = reached.last().expect("begins with one");
@@ -529,14 +545,15 @@ fn choose(runs: &[Run], has: impl Fn(usize, bool) -> bool) -> Option<Vec<i128>> 
     Some(values)
 }
 
-/// The cells of a context, with any cell on the axis itself.
+/// The cells of a context, with an arbitrary cell on the axis itself.
 fn cells_of(positions: &[usize], axis: usize) -> Vec<CellId> {
     let mut cells: Vec<CellId> = positions.iter().map(|&position| CellId::new(position)).collect();
     cells.insert(axis, CellId(0));
     cells
 }
 
-/// A column's axis and what it adds to the lead in each cell; `None` where it looks at several axes.
+/// The axis of a column and what it adds to the lead in each cell; `None` if it splits on several
+/// axes.
 fn column_values(
     model: &Ensemble,
     grid: &Grid,
@@ -544,7 +561,7 @@ fn column_values(
     lead: &Lead,
 ) -> Option<(Option<usize>, Vec<Exact>)> {
     let mut axis = None;
-    // Votes for one class whatever the input are constants, on whatever feature they split.
+    // A tree whose leaves are all equal is constant, whatever it splits on.
     let constant = |tree: TreeId| {
         let tree = model.tree(tree);
         (1..tree.leaf_count()).all(|leaf| tree.leaf(LeafId::new(leaf)) == tree.leaf(LeafId(0)))
@@ -579,7 +596,7 @@ fn column_values(
     Some(if constant { (None, values[..1].to_vec()) } else { (axis, values) })
 }
 
-/// The leaf of each cell of the one axis that a tree looks at.
+/// The leaf that a tree reaches in each cell of the one axis that it splits on.
 fn leaves_by_cell(
     model: &Ensemble,
     grid: &Grid,
@@ -614,22 +631,22 @@ fn leaves_by_cell(
         .collect()
 }
 
-/// The largest integer up to a number at this scale.
+/// The largest integer not above the value in units of 2^exponent; `None` if it does not fit.
 fn rounded_down(value: &Exact, exponent: i64) -> Option<i128> {
     match value.scaled(exponent) {
         Some(whole) => whole.to_i128(),
-        // A shift of a BigInt rounds toward minus infinity.
+        // Shifting a BigInt rounds toward minus infinity.
         None => (value.mantissa() >> u64::try_from(exponent - value.exponent()).ok()?).to_i128(),
     }
 }
 
 impl Closed {
-    /// The number of relevant boundaries: no model that decides alike has fewer single steps.
+    /// The number of relevant boundaries. No model that keeps the decisions has fewer single steps.
     pub fn lower_bound(&self) -> usize {
         self.relevant.count()
     }
 
-    /// The boundaries of which nothing is known.
+    /// The boundaries about which nothing is known.
     pub fn open(&self) -> impl Iterator<Item = Boundary> {
         let unknown =
             |(boundary, known): &(Boundary, Relevance)| (*known == Relevance::Unknown).then_some(*boundary);

@@ -1,14 +1,16 @@
-//! Every cell of a space that is not too large: where would these weights decide otherwise?
+//! Checks every cell of a space that is not too large: where would these weights decide differently
+//! from the original?
 //!
-//! Problem: the oracle answers with a few counterexamples and takes long for each, while a program over tens
-//! of columns needs hundreds of points before its weights hold everywhere. Where the space has up to a
-//! million or so cells, all of them can be looked at instead.
+//! Problem: the oracle returns a few counterexamples and takes long for each, while a program over
+//! tens of columns needs hundreds of points before its weights are right everywhere. Where the
+//! space has up to about a million cells, all of them can be checked instead.
 //!
-//! Idea: what a column adds depends on the few axes that its trees split. Each column has a table over its
-//! own axes; cells are counted through like digits, and a column's value is added at the last digit that it
-//! depends on. Axes that few columns split come last, so most sums are shared by many cells.
+//! Idea: what a column adds depends only on the few axes that its trees split. Each column has a
+//! table over its own axes. Cells are counted like the digits of a number, and a column's value is
+//! added at the last digit that it depends on. Axes that few columns split come last, so that most
+//! partial sums are shared by many cells.
 //!
-//! Two classes only. All sums are f64 and answers are hints: that nothing is found proves nothing.
+//! Two classes only. All sums are f64 and all answers are hints: finding no cell proves nothing.
 
 use secateur_model::{Axis, CellId, ClassId, Ensemble, Grid, Output, TreeId};
 use secateur_oracle::Lead;
@@ -19,42 +21,47 @@ use crate::search::weight_program::Weights;
 
 /// Spaces of up to this many cells are swept.
 const MOST_CELLS: usize = 1 << 20;
-/// The same where scores of other models choose the inputs: each cell costs a look at all trees of those.
+/// The same limit where scores of other models choose the inputs: then every tree of those models
+/// is evaluated in each cell.
 const MOST_SCORED_CELLS: usize = 1 << 16;
-/// Entries of all tables together.
+/// The most entries of all tables together.
 const MOST_ENTRIES: usize = 1 << 24;
-/// Entries of a table between two questions whether to go on.
+/// How many entries or cells are computed between two checks whether to stop.
 const POLL: usize = 1 << 12;
-/// Cells that one sweep adds to the points.
+/// The most cells that one sweep adds to the points.
 const WANTED: usize = 48;
 
 /// Tables of all columns over a space.
 #[derive(Debug)]
 pub struct Sweep {
     grid: Grid,
-    /// The axis of each digit and how many cells it has; the last digit changes first.
+    /// The digits of a cell's number: the axis of each, and how many cells it has. The last digit
+    /// changes first.
     digits: Vec<(usize, usize)>,
     tables: Vec<Table>,
-    /// The original's lead of the second class over the first, cell by cell; 0 in cells outside of the domain.
+    /// The original's lead of the second class over the first in each cell; 0 in cells outside the
+    /// domain.
     leads: Vec<f64>,
-    /// What a lead must exceed to count.
+    /// A lead counts if it exceeds this.
     band: f64,
-    /// The lead of the second class: which groups count in it, and what the original's intercept adds.
+    /// The lead of the second class over the first, and what the original's intercept adds to it.
     lead: Lead,
     intercept: f64,
 }
 
-/// What a column adds to the lead, over the cells of its own axes.
+/// What a column adds to the lead, for each combination of cells of its own axes.
 #[derive(Debug)]
 struct Table {
     values: Vec<f64>,
-    /// Its digits, ascending, with the distance between entries of neighbouring cells.
+    /// The column's digits, ascending, each with the distance in the table between entries of
+    /// neighbouring cells.
     strides: Vec<(usize, usize)>,
 }
 
 impl Sweep {
-    /// Tables for the columns of these points, over as many cells of each axis as `sizes` has; `None` where
-    /// there are too many, or more than two classes, or `stop` says true before they are made.
+    /// Tables for the columns of these points, over the first `sizes[axis]` cells of each axis.
+    /// `None` if there are too many cells or entries, more than two classes, or `stop` returns true
+    /// before the tables are made.
     pub(crate) fn new(
         points: &Points<'_>,
         grid: &Grid,
@@ -102,7 +109,7 @@ impl Sweep {
         let band = band_of_sums(model, points.band());
         let grid = grid.clone();
         let mut sweep = Self { grid, digits, tables, leads: Vec::new(), band, lead, intercept };
-        // Trees that are in no column are the same everywhere.
+        // Trees that are in no column add the same everywhere.
         let mut constant = intercept;
         let in_columns: Vec<TreeId> =
             points.columns().iter().flat_map(|column| column.trees.iter().copied()).collect();
@@ -124,13 +131,14 @@ impl Sweep {
         Some(sweep)
     }
 
-    /// Adds cells to the points where the weights do not lead by more than the band as the original does;
-    /// how many demands are new.
+    /// Adds cells to the points where the weights do not lead by more than the band for the
+    /// original's class. Returns how many demands are new.
     pub(crate) fn refute(&self, points: &mut Points<'_>, weights: &Weights) -> usize {
         self.violated(weights).iter().map(|row| points.add(row)).sum()
     }
 
-    /// Inputs where the weights do not lead as the original does: the worst, and some of all others.
+    /// Inputs where the weights do not lead as the original does: the worst cells, and a selection
+    /// of the others.
     fn violated(&self, weights: &Weights) -> Vec<Vec<f64>> {
         let free = |&(group, sign): &(usize, i64)| weights.groups.get(group).unwrap_or(&0.0) * sign as f64;
         let constant = self.lead.terms.iter().map(free).sum::<f64>()
@@ -149,7 +157,7 @@ impl Sweep {
         worst.iter().chain(others.iter().step_by(step)).map(|&(_, code)| self.row(code)).collect()
     }
 
-    /// An input of a cell.
+    /// The input of a cell, given by its number.
     fn row(&self, mut code: usize) -> Vec<f64> {
         let mut cells = vec![CellId(0); self.digits.len()];
         for &(axis, size) in self.digits.iter().rev() {
@@ -159,11 +167,13 @@ impl Sweep {
         self.grid.witness(&cells)
     }
 
-    /// The lead that weights and a constant give in every cell, in the order of the codes.
+    /// Calls `visit` with every cell's number, in order, and the lead that the weights and the
+    /// constant give there.
     fn each(&self, weights: &[f64], constant: f64, mut visit: impl FnMut(usize, f64)) {
         let count = self.digits.len();
         let mut tables: Vec<(&[f64], f64)> = Vec::new();
-        // Where each column stands in its table, and by digit who moves how far and who is complete.
+        // The position of each column in its table; for each digit, the columns whose position it
+        // moves, with the distance, and the columns that are complete with it.
         let mut places: Vec<usize> = Vec::new();
         let mut moving: Vec<Vec<(usize, usize)>> = vec![Vec::new(); count];
         let mut complete: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -251,7 +261,8 @@ impl Table {
     }
 }
 
-/// A value for each column of every cell of every axis, as the model reads it.
+/// For each axis and each of its cells: the value of each of the axis's features in that cell, as
+/// the model reads it.
 fn read_values(model: &Ensemble, grid: &Grid, sizes: &[usize]) -> Vec<Vec<Vec<f64>>> {
     let read = |axis: &Axis, cell: usize| {
         let mut values = Vec::with_capacity(axis.columns().len());
@@ -267,7 +278,7 @@ fn read_values(model: &Ensemble, grid: &Grid, sizes: &[usize]) -> Vec<Vec<Vec<f6
         .collect()
 }
 
-/// The first cell of every axis, by feature.
+/// The values of the first cell of every axis, by feature.
 fn first_row(model: &Ensemble, grid: &Grid, read: &[Vec<Vec<f64>>]) -> Vec<f64> {
     let mut row = vec![0.0; model.features().len()];
     for (axis, cells) in grid.axes().iter().zip(read) {
@@ -307,7 +318,8 @@ mod tests {
         (0..model.trees().len()).map(column).collect()
     }
 
-    /// Every cell that weights decide otherwise is counted, and no other: brute force over all cells.
+    /// Brute force over all cells: the sweep reports a cell exactly where the weights decide
+    /// differently.
     #[test]
     fn leads_are_those_of_the_points_in_every_cell() {
         let mut rng = Rng::with_seed(5);
@@ -327,7 +339,7 @@ mod tests {
                 groups: (0..model.group_count()).map(|_| rng.f64() - 0.5).collect(),
                 scale: rng.bool().then(|| rng.f64()),
             };
-            // The same by way of demands, which are computed otherwise.
+            // The same by demands, which are computed in another way.
             let mut judged = Points::new(&model, Some(1e-9), columns(&model));
             let wrong: Vec<&Vec<f64>> = all
                 .iter()

@@ -1,9 +1,10 @@
-//! Inputs close to the decision boundary, many and diverse, at little cost.
+//! Finds many different inputs close to the decision boundary, at little cost.
 //!
-//! From a start (a row of data or a random cell) one axis after the other is looked at as a whole. Where
-//! the class changes between neighbouring cells, both are kept; then the walk goes on from the cell with
-//! the smallest lead, so each walk comes closer. These are start points for solvers: nothing is claimed of
-//! them but that the original's f64 lead exceeds the band.
+//! A walk starts from a row of data or a random cell and takes one axis after the other. It
+//! evaluates all cells along the axis. Where the class changes between neighbouring cells, it keeps
+//! both; then it continues from the cell with the smallest lead, so it comes closer to the boundary
+//! with each axis. The inputs are starting points for solvers: nothing is claimed about them except
+//! that the original's f64 lead exceeds the band.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -14,23 +15,23 @@ use secateur_oracle::SearchBudget;
 
 use crate::points::profile::Profiles;
 
-/// Walks that find nothing new before it is enough.
+/// Walks in a row that find nothing new before the search ends.
 const IDLE_WALKS: usize = 40;
-/// Changes of class that are kept of one axis: more would be points of one line.
+/// Changes of class that are kept from one axis; more of them would be points of one line.
 const CHANGES_KEPT: usize = 2;
 
-/// Has the budget's time ended, or has somebody asked to stop?
+/// Is the budget's time over, or was it cancelled?
 pub(crate) fn is_over(budget: &SearchBudget) -> bool {
     budget.cancel.is_cancelled() || budget.deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
-/// The band in sums, before averaging.
+/// The band in terms of sums, before averaging.
 pub(crate) fn band_of_sums(model: &Ensemble, band: Option<f64>) -> f64 {
     band.unwrap_or(0.0) * model.accumulation().divisor()
 }
 
-/// Up to `wanted` inputs near the decision boundary. Walks begin at the rows of `starts` that the model
-/// accepts, then at random cells. `grid` is the model's own.
+/// Up to `wanted` inputs near the decision boundary. Walks start from the rows of `starts` that the
+/// model accepts, then from random cells. `grid` must be the model's own.
 pub fn near_boundary(
     model: &Ensemble,
     grid: &Grid,
@@ -71,7 +72,7 @@ pub fn near_boundary(
     kept.found.iter().map(|cells| grid.witness(cells)).collect()
 }
 
-/// The class and its lead in every cell of an axis; `line` is left holding the profile.
+/// The class and its lead in every cell along an axis. Leaves the profile of the axis in `line`.
 pub(crate) fn tops_along(
     profiles: &Profiles<'_>,
     scores: &[f64],
@@ -94,7 +95,7 @@ pub(crate) fn tops_along(
         .collect()
 }
 
-/// Moves to another cell of an axis whose profile is `line`.
+/// Moves to another cell along an axis whose profile is `line`, and updates the scores.
 pub(crate) fn step(
     profiles: &Profiles<'_>,
     scores: &mut [f64],

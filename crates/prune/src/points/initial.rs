@@ -1,5 +1,5 @@
-//! Points that a run begins with: every cell of a small space, else data, inputs near the decision boundary
-//! and random cells.
+//! The points that a run starts with: every cell of a small space; otherwise rows of data, inputs
+//! near the decision boundary and random cells.
 
 use secateur_model::CellId;
 
@@ -8,22 +8,23 @@ use crate::points::all_cells::Sweep;
 use crate::points::boundary_walks::near_boundary;
 use crate::search::Search;
 
-/// Spaces of up to this many cells are looked at cell by cell.
+/// In spaces of up to this many cells, every cell becomes a point.
 const ALL_CELLS: usize = 20_000;
-/// Where each column looks at one feature, few of many cells matter.
+/// The same limit where each column splits on one feature: then only few of the cells matter.
 const ALL_CELLS_OF_STUMPS: usize = 500;
-/// Random cells that start the search elsewhere.
+/// Random cells, so that the points are not all near data or the boundary.
 const RANDOM_CELLS: usize = 100;
-/// Inputs near the decision boundary, for each column, and their least and largest number.
+/// Inputs near the decision boundary: how many for each column, and their least and largest number.
 const NEAR_PER_COLUMN: usize = 8;
 const LEAST_NEAR: usize = 300;
 const MOST_NEAR: usize = 3_000;
-/// Rows of data that are used at most.
+/// The most rows of data that are used.
 const DATA_ROWS: usize = 2_000;
-/// Numbers that start points may take: points times columns times classes.
+/// The most numbers that the starting points may take: points times columns times demands of a
+/// point.
 const MOST_NUMBERS: usize = 8_000_000;
 
-/// Start points: every cell of a small space, else rows of data and random cells.
+/// Adds the starting points. `stumps` says that each column splits on at most one feature.
 pub(crate) fn add_points<M: Editable>(
     search: &mut Search<'_, M>,
     data: &[f64],
@@ -67,7 +68,7 @@ pub(crate) fn add_points<M: Editable>(
     let wanted = near.clamp(LEAST_NEAR, MOST_NEAR).min(room);
     let mut random = RANDOM_CELLS.min(room);
     if scores {
-        // There is no boundary to be near to.
+        // Scores have no decision boundary to be near to.
         random = wanted;
     } else {
         let grid = search.problem.space.grid().clone();

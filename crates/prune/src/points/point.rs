@@ -1,11 +1,12 @@
-//! Inputs that a candidate must decide as the original does, and what each column says there.
+//! Inputs on which a candidate must decide as the original does, and what each column adds there.
 //!
-//! A point counts where the original's winner y leads every other class by more than the band; each other
-//! class c then gives one demand: the candidate's lead of y over c is positive. All numbers here are f64
-//! for the solver's use; what is claimed is computed again, exactly.
+//! A point counts if the original's winner y leads every other class by more than the band. Each
+//! other class c then gives one demand: the candidate's lead of y over c must be positive. All
+//! numbers here are f64 for the solver's use; whatever is claimed is computed again, exactly.
 //!
-//! Where scores are kept, every point counts and gives two demands for each output: the candidate's score is not too far
-//! below the original's, and not too far above it. The "lead" of such a demand is the score, or its negative.
+//! Where scores are kept, every point counts and gives two demands for each output: the candidate's
+//! score must not be too far below the original's, and not too far above it. The "lead" of such a
+//! demand is the score or its negative.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,25 +16,25 @@ use secateur_oracle::Lead;
 
 use crate::candidate::column::Column;
 
-/// One demand on a candidate: at `point` its lead of `winner` over `other` is positive; or, where scores are kept, at least the
-/// original's without `slack`.
+/// One demand on a candidate. For decisions: at `point`, its lead of `winner` over `other` must be
+/// positive. For scores: its lead must be at least the original's minus `slack`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// The position of the point.
+    /// The index of the point.
     pub point: usize,
-    /// The class that the original decides for; where scores are kept, the number of the output.
+    /// The class that the original decides for; for scores, the index of the output.
     pub winner: ClassId,
-    /// The class that must stay behind it; where scores are kept, the number of the output too.
+    /// The class that must rank below it; for scores, the index of the output again.
     pub other: ClassId,
-    /// The original's lead there (in sums, before averaging).
+    /// The original's lead at the point, in sums (before averaging).
     pub lead: f64,
-    /// How far the candidate's may be below it, where scores are kept; else zero.
+    /// How far the candidate's lead may be below the original's, for scores; zero for decisions.
     pub slack: f64,
-    /// What each column adds to the lead at weight one.
+    /// What each column adds to the lead if its weight is one.
     pub columns: Vec<f64>,
     /// What the original's intercept and threshold add to the lead.
     pub intercept: f64,
-    /// How often each group's intercept counts in the lead: group and sign.
+    /// How often each group's intercept counts in the lead: the group and a signed count.
     pub groups: Vec<(usize, i64)>,
 }
 
@@ -44,28 +45,32 @@ pub struct Points<'a> {
     kept: Kept,
     columns: Vec<Column>,
     rows: Vec<Vec<f64>>,
-    /// The point that reaches these leaves, given as plain numbers, which are hashed all at once.
+    /// The point that reaches these leaves. Leaves are plain numbers here, because these can be
+    /// hashed all at once.
     seen: HashMap<Vec<u32>, usize>,
     demands: Vec<Demand>,
 }
 
-/// What is demanded of a candidate.
+/// What a candidate has to keep.
 #[derive(Clone, Copy, Debug)]
 enum Kept {
-    /// Decisions, where the original leads by more than this, after averaging; `None` in exact arithmetic.
+    /// Decisions, where the original leads by more than this band, after averaging; `None` for
+    /// exact arithmetic.
     Decisions { band: Option<f64> },
-    /// Sums of trees, up to this; with `constants` what is added to the trees counts too.
+    /// Sums up to this distance. With `constants`, the candidate also chooses what is added to its
+    /// trees.
     Scores { slack: f64, constants: bool },
 }
 
 impl<'a> Points<'a> {
-    /// No points yet; decisions are to be kept.
+    /// No points yet, for keeping decisions.
     pub fn new(model: &'a Ensemble, band: Option<f64>, columns: Vec<Column>) -> Self {
         Self::keeping(model, Kept::Decisions { band }, columns)
     }
 
-    /// No points yet; scores are to be kept, up to this difference of sums (before averaging). With `constants` a candidate
-    /// chooses what is added to its trees, and else it keeps the file's intercepts.
+    /// No points yet, for keeping scores up to this distance of sums (before averaging). With
+    /// `constants` a candidate chooses what is added to its trees; otherwise it keeps the file's
+    /// intercepts.
     pub fn of_scores(model: &'a Ensemble, slack: f64, constants: bool, columns: Vec<Column>) -> Self {
         Self::keeping(model, Kept::Scores { slack, constants }, columns)
     }
@@ -79,7 +84,8 @@ impl<'a> Points<'a> {
         self.model
     }
 
-    /// The band that the original's leads exceed, after averaging; `None` in exact arithmetic, and where scores are kept.
+    /// The band that the original's leads must exceed, after averaging; `None` for exact
+    /// arithmetic, and where scores are kept.
     pub fn band(&self) -> Option<f64> {
         match self.kept {
             Kept::Decisions { band } => band,
@@ -87,7 +93,7 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// How many demands a point gives.
+    /// How many demands each point gives.
     pub fn demands_per_point(&self) -> usize {
         match self.kept {
             Kept::Decisions { .. } => self.model.classes().len() - 1,
@@ -95,7 +101,7 @@ impl<'a> Points<'a> {
         }
     }
 
-    /// The columns that the demands speak of.
+    /// The columns that the demands have entries for.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
@@ -105,26 +111,28 @@ impl<'a> Points<'a> {
         &self.rows
     }
 
-    /// All demands, point by point.
+    /// All demands, in the order of the points.
     pub fn demands(&self) -> &[Demand] {
         &self.demands
     }
 
-    /// The demands of a point.
+    /// The indices of a point's demands.
     pub fn demands_of(&self, point: usize) -> Range<usize> {
         let each = self.demands_per_point();
         point * each..(point + 1) * each
     }
 
-    /// Adds an input if it counts and reaches other leaves than all before; how many demands that gives.
+    /// Adds an input if it counts and reaches other leaves than all points before it. Returns how
+    /// many demands that adds.
     pub fn add(&mut self, row: &[f64]) -> usize {
         let before = self.demands.len();
         self.place(row);
         self.demands.len() - before
     }
 
-    /// The point that reaches the leaves of this input, added if there is none; `None` for one that does not
-    /// count: outside the domain, or within the band.
+    /// The index of the point that reaches the same leaves as this input; the input is added if
+    /// there is none. `None` if the input does not count: it is outside the domain or within the
+    /// band.
     pub fn place(&mut self, row: &[f64]) -> Option<usize> {
         if !self.model.inputs().contains(row) {
             return None;
@@ -147,7 +155,7 @@ impl<'a> Points<'a> {
         Some(point)
     }
 
-    /// The winner stays ahead of every other class; `None` where nobody is far enough ahead.
+    /// Demands that the winner leads every other class; `None` if no class leads by enough.
     fn demand_decisions(
         &mut self,
         point: usize,
@@ -175,7 +183,7 @@ impl<'a> Points<'a> {
         Some(())
     }
 
-    /// Each score stays near to the original's, from below and from above.
+    /// Demands that each score stays near the original's, from below and from above.
     fn demand_scores(
         &mut self,
         point: usize,
@@ -208,8 +216,8 @@ impl<'a> Points<'a> {
     }
 }
 
-/// The class whose lead over every other exceeds the band (in exact arithmetic: that wins), if there is
-/// one.
+/// The class whose lead over every other class exceeds the band, if there is one; without a band,
+/// the class that wins in exact arithmetic.
 pub fn certain_winner(model: &Ensemble, sums: &[Exact], band: Option<f64>) -> Option<ClassId> {
     let band = band.and_then(Exact::from_f64);
     let beats = |winner: ClassId, other: ClassId| {
@@ -224,15 +232,16 @@ pub fn certain_winner(model: &Ensemble, sums: &[Exact], band: Option<f64>) -> Op
     classes().find(|&winner| classes().all(|other| other == winner || beats(winner, other)))
 }
 
-/// What a column adds to a lead, exactly, where the input reaches these leaves.
+/// What a column adds to a lead, exactly, for an input that reaches these leaves.
 pub fn column_lead(model: &Ensemble, leaves: &[LeafId], column: &Column, lead: &Lead) -> Exact {
     column_sum(model, leaves, column, lead).total()
 }
 
-/// What a column adds to a lead, rounded once.
+/// What a column adds to a lead, rounded once to f64.
 fn column_entry(model: &Ensemble, leaves: &[LeafId], column: &Column, lead: &Lead) -> f64 {
     match (&column.trees[..], &lead.terms[..]) {
-        // One product, which the processor rounds just so; zero has no sign here.
+        // The processor rounds a single product once, just as an exact sum would be; adding 0.0
+        // removes the sign of a zero.
         (&[tree], &[(group, factor @ (1 | -1))]) => {
             let own = model.tree(tree);
             let values = own.leaf(leaves[tree.index()]);
@@ -258,7 +267,7 @@ fn column_sum(model: &Ensemble, leaves: &[LeafId], column: &Column, lead: &Lead)
                 Output::Group(_) => continue,
                 Output::All => values[group],
             };
-            // Factors are few and small: one, or minus one.
+            // Factors are small, mostly one or minus one, so the value is added that often.
             for _ in 0..factor.unsigned_abs() {
                 sum.add(own.weight(), if factor < 0 { -value } else { value });
             }

@@ -1,31 +1,33 @@
-//! Scores along one axis: what the model says in every cell of a feature while all others stay.
+//! Scores along one axis: what the model returns in every cell of a feature while all other
+//! features stay the same.
 //!
-//! Only trees that look at the axis change, and each changes only at its own splits, so a whole profile
-//! costs about as many steps as those trees have leaves on the way. Numbers are f64 and serve as hints;
-//! whatever is claimed from them is computed again, exactly.
+//! Only trees that split the axis change along it, and only at their own splits. So a whole profile
+//! takes about as many steps as there are reachable leaves in those trees. Numbers are f64 and
+//! serve as hints; whatever is claimed from them is computed again, exactly.
 
 use secateur_model::{CellId, Decision, Ensemble, Grid, LeafId, Node, Output};
 
 /// The trees of a model over the cells of a grid.
 pub(crate) struct Profiles<'a> {
     grid: &'a Grid,
-    /// Scores that decide: one (positive for class 1) where there is a threshold, else one for each class.
+    /// How many scores decide: one (positive for class 1) if there is a threshold, otherwise one
+    /// for each class.
     width: usize,
     start: Vec<f64>,
     trees: Vec<CellTree>,
-    /// For each axis the trees that look at it.
+    /// For each axis, the trees that split it.
     by_axis: Vec<Vec<u32>>,
 }
 
 struct CellTree {
     nodes: Vec<CellNode>,
-    /// `width` numbers for each leaf.
+    /// `width` numbers for each leaf, already multiplied by the tree's weight.
     values: Vec<f64>,
 }
 
 enum CellNode {
     Split(CellSplit),
-    /// The position of the first value.
+    /// The index of the leaf's first value.
     Leaf(usize),
 }
 
@@ -36,7 +38,7 @@ struct CellSplit {
     sides: Sides,
 }
 
-/// Which cells of an axis go left: the side changes at each of `side_changes`.
+/// Which cells of an axis go left. The side changes at each cell of `side_changes`.
 struct Sides {
     first_left: bool,
     side_changes: Vec<u32>,
@@ -49,7 +51,7 @@ impl Sides {
     }
 }
 
-/// A step on the way to a node: the axis, and whether a cell stays on the way.
+/// A step on the path to a node: an axis, and which of its cells stay on the path.
 pub(crate) struct Passage<'a> {
     pub(crate) axis: usize,
     sides: &'a Sides,
@@ -62,14 +64,14 @@ impl Passage<'_> {
     }
 }
 
-/// The cells, of so many, that all these passages along one axis admit. A tree may split an axis on every level, so cells
-/// are counted where sides change and not asked one by one.
+/// The cells, of the first `cells` along one axis, that all these passages admit. A tree may split
+/// an axis on every level, so cells are counted where sides change, not tested one by one.
 pub(crate) fn admitted_by_all<'a>(
     passages: impl Iterator<Item = &'a Passage<'a>>,
     cells: usize,
 ) -> Vec<CellId> {
     let mut count = 0;
-    // How many more passages admit a cell than the one before it.
+    // By how many more passages each cell is admitted than the cell before it.
     let mut more = vec![0i64; cells];
     for passage in passages {
         count += 1;
@@ -89,7 +91,7 @@ pub(crate) fn admitted_by_all<'a>(
 }
 
 impl<'a> Profiles<'a> {
-    /// Lays the trees out; the grid must be the model's.
+    /// Lays out the trees; the grid must be the model's.
     pub(crate) fn new(model: &Ensemble, grid: &'a Grid) -> Self {
         let divisor = model.accumulation().divisor();
         let (width, decides, start) = match *model.decision() {
@@ -146,12 +148,12 @@ impl<'a> Profiles<'a> {
         self.width
     }
 
-    /// How many cells an axis has, the missing one included.
+    /// How many cells an axis has, including the missing one.
     pub(crate) fn axis_len(&self, axis: usize) -> usize {
         self.grid.axes()[axis].len()
     }
 
-    /// What a profile along an axis costs, about: visits of leaves.
+    /// About how much work it takes to make a profile along an axis, in visits of leaves.
     pub(crate) fn work(&self, axis: usize) -> u64 {
         const WAY: u64 = 32;
         (self.axis_len(axis) * self.width) as u64 + WAY * self.by_axis[axis].len() as u64
@@ -182,7 +184,7 @@ impl<'a> Profiles<'a> {
         scores
     }
 
-    /// What the trees that look at `axis` add in each of its cells, `width` numbers for each.
+    /// What the trees that split `axis` add in each of its cells, `width` numbers for each cell.
     pub(crate) fn profile(&self, cells: &[CellId], axis: usize, out: &mut Vec<f64>) {
         let (width, len) = (self.width, self.axis_len(axis));
         out.clear();
@@ -194,7 +196,7 @@ impl<'a> Profiles<'a> {
             while let Some((at, low, high)) = open.pop() {
                 match &tree.nodes[at as usize] {
                     CellNode::Leaf(first) => {
-                        // Differences now, sums below.
+                        // Only differences between neighbouring cells; they are summed up below.
                         for (slot, value) in tree.values[*first..][..width].iter().enumerate() {
                             out[low as usize * width + slot] += value;
                             out[high as usize * width + slot] -= value;
@@ -223,7 +225,7 @@ impl<'a> Profiles<'a> {
         out.truncate(len * width);
     }
 
-    /// The class that these scores decide for, and its lead over the next.
+    /// The class that these scores decide for, and its lead over the second.
     pub(crate) fn top(&self, scores: &[f64]) -> (usize, f64) {
         if self.width == 1 {
             return (usize::from(scores[0] > 0.0), scores[0].abs());
@@ -238,7 +240,7 @@ impl<'a> Profiles<'a> {
         (first, others.fold(f64::INFINITY, |least, (_, score)| least.min(scores[first] - score)))
     }
 
-    /// For each tree and node that changes sides between `cell - 1` and `cell` of an axis: the way there.
+    /// For each node whose side changes between `cell - 1` and `cell` of an axis: the path to it.
     pub(crate) fn ways_to(&self, axis: usize, cell: u32) -> Vec<Vec<Passage<'_>>> {
         let mut ways = Vec::new();
         for &tree in &self.by_axis[axis] {

@@ -1,9 +1,9 @@
-//! The loop of solver and oracle: weights from the points, a file from the weights, a proof or new points
-//! from the file.
+//! The loop of solver and oracle: the solver finds weights that fit the points, the writer makes a
+//! model file of the weights, and the oracle proves that file or returns new points.
 //!
-//! What leaves the loop as proved is a file as it reads back, judged by the oracle against the original.
-//! Everything else (solver, points, weights) only chooses which files are worth asking about, so nothing
-//! there can make a wrong answer.
+//! A file counts as proved only if the oracle has compared the model that reads back from it with
+//! the original. Everything else (solver, points, weights) only chooses which files are worth
+//! asking about, so a mistake there cannot make a wrong answer.
 
 pub(crate) mod allowance;
 mod plans;
@@ -31,123 +31,132 @@ use crate::search::allowance::Allowance;
 use crate::search::weight_program::{Rows, Solved, Terms, WeightProgram, Weights};
 use crate::watch::{Pass, Watch};
 
-/// Boxes that one question may cost; a harder one stays open. They take about a second and a half: small boxes are
-/// not split to the end, so one of these does the work of about fifty of a search that only splits.
+/// Boxes that one question may cost; a harder question stays open. This many boxes take about 1.5
+/// seconds. The search does not split small boxes to the end, so one of its boxes does the work of
+/// about fifty boxes of a search that only splits.
 const MOST_NODES: u64 = 100_000;
-/// Bytes that one question may take.
+/// Bytes of memory that one question may take.
 const MOST_MEMORY: u64 = 1 << 30;
-/// Points that the oracle starts its local search from.
+/// How many of the points nearest to failing, and of the inputs of recent refusals, the oracle's
+/// local search starts from.
 const STARTS: usize = 24;
-/// Weights below this share of the largest are zero.
+/// Weights below this share of the largest weight count as zero.
 const TINY: f64 = 1e-9;
-/// The share of an allowed distance of scores that is left for what files round.
+/// The share of the allowed distance of scores that is reserved for the rounding of the numbers
+/// written to the file.
 const WRITTEN: f64 = 1e-4;
-/// Turns of solver and oracle for one support.
+/// Turns of solver and oracle for one support (the columns whose weight is not zero).
 const TURNS: usize = 200;
-/// Turns for a program that is known to have an answer, for each of its columns: forests of stumps need several
-/// counterexamples for each column.
+/// Turns for each column of a program that is known to have an answer: forests of stumps need
+/// several counterexamples for each column.
 const TURNS_PER_COLUMN: usize = 10;
 
-/// A model that is proved.
+/// A model that is proved to keep what the claim says.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidate<M> {
     pub(crate) file: M,
-    /// How it was made, and with which weights; `None` for the original as it is.
+    /// The edit that made it and the plan with its weights; `None` for the original as it is.
     pub(crate) made: Option<(Edit, Plan)>,
     pub(crate) size: Size,
     pub(crate) bytes: u64,
-    /// That it is proved is the word of a journal.
+    /// The proof was recalled from a journal of an earlier run; this run has not repeated it.
     pub(crate) recalled: bool,
 }
 
-/// Who judges a support.
+/// How a choice of columns is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Judge {
-    /// The oracle's: a proof.
+    /// By the oracle: the answer is a proof.
     Proof,
-    /// That of all cells, where they can be looked at; else the oracle's.
+    /// By all cells, where all of them can be checked in floating point; otherwise by the oracle.
+    /// The cells prove nothing.
     Cells,
-    /// That of the points alone. Proves nothing.
+    /// By the points alone. This proves nothing.
     Points,
-    /// That of an oracle which may visit so many boxes; what it does not refute holds. Proves nothing.
+    /// By an oracle that may visit this many boxes; a candidate that it does not refute in these is
+    /// accepted. This proves nothing.
     Boxes(u64),
 }
 
-/// What became of a support.
+/// How the loop of solver and oracle ended for a choice of columns.
 #[derive(Clone, Debug)]
 pub(crate) enum Settled {
-    /// A model with these weights is proved (it is the best one if it is the smallest so far).
+    /// A model with these weights is proved. It is the new best model if it is smaller than the
+    /// best.
     Proved(Weights),
-    /// These weights do by a judge that proves nothing ([`Judge`]).
+    /// A [`Judge`] that proves nothing accepts these weights.
     Holds(Weights),
-    /// No weights meet all demands, by a float's word.
+    /// No weights meet all demands, as the solver found in floating point; not proved.
     Infeasible,
-    /// Neither.
+    /// Neither was shown.
     Open(Why),
 }
 
-/// Why a support is not settled.
+/// Why a choice of columns is not settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// The budget of the run is spent.
+    /// The run's time is over, or the user cancelled it.
     SearchBudget,
-    /// The proof is too hard, or solver and file disagree in the last bits.
+    /// The loop gave up: the proof is too hard, a limit of work or turns was reached, the file
+    /// could not be written, or solver and file disagree in the last bits.
     Hard,
 }
 
-/// What a run is about. Nothing of it changes while the run goes on.
+/// What a run has to solve. It does not change during the run.
 pub(crate) struct Problem<'a, M> {
     pub(crate) file: &'a M,
-    /// The file's model, within the domain of the run.
+    /// The file's model, restricted to the domain of the run.
     pub(crate) model: &'a Ensemble,
     pub(crate) folded: &'a Folded,
-    /// The original over its own grid; missing values are left out where they share another cell's fate.
+    /// The cells of the original over its own grid. The missing cell of an axis is left out where
+    /// every split sends it the same way as some other cell.
     pub(crate) space: Cells,
     pub(crate) config: &'a Config,
     pub(crate) watch: &'a Watch,
     /// The band of the claim, as a score; zero for exact arithmetic, and where scores are kept.
     pub(crate) band: f64,
-    /// Bounds of demands are at least this.
+    /// Every bound of a demand is at least this.
     floor: f64,
 }
 
-/// The problem, and all that a run knows about it by now.
+/// The problem, and all that the run knows about it.
 pub(crate) struct Search<'a, M> {
     pub(crate) problem: Problem<'a, M>,
-    /// What may become of the intercept; a pass may ask what would be without one.
+    /// What may become of the intercept. A pass sets it to [`Intercept::None`] to find out what
+    /// holds without a constant.
     pub(crate) intercept: Intercept,
     pub(crate) points: Points<'a>,
     pub(crate) best: Candidate<M>,
-    /// The weights of the best model that was found by weighing columns.
+    /// The proved weights with the smallest support; `None` before any are proved. The folded model
+    /// counts only where scores are kept.
     pub(crate) best_weights: Option<Weights>,
     pub(crate) seconds: Seconds,
     pub(crate) oracle_calls: u64,
     /// Every cell is among the points.
     pub(crate) all_cells: bool,
-    /// All cells of a space that is small enough to be swept.
+    /// Tables of all cells, where the space is small enough to sweep.
     pub(crate) sweep: Option<Sweep>,
-    /// Work that is left for questions.
+    /// Work that questions to the oracle may still cost.
     pub(crate) allowance: Allowance,
-    /// Inputs of the last refusals, from which the oracle starts.
+    /// Inputs of the last refusals; the oracle starts its local search from them.
     recent: Vec<Vec<f64>>,
-    /// The last answer of the oracle is one of the journal.
+    /// The oracle's last answer was recalled from the journal.
     recalled: bool,
-    /// The best model of the journal.
+    /// The best model that the journal holds.
     saved: Option<Candidate<M>>,
 }
 
 enum Judged {
     Proved,
-    /// With the inputs that refute it.
+    /// The inputs on which the oracle refuted the candidate.
     Refuted(Vec<Vec<f64>>),
     Refused,
     Stopped(StopReason),
 }
 
 impl<'a, M: Editable> Search<'a, M> {
-    /// A run without points, whose best model is the original.
-    ///
-    /// `model` is the file's, within the scope of the run.
+    /// A run without points, whose best model is the original. `model` is the file's model,
+    /// restricted to the domain of the run.
     pub(crate) fn new(
         file: &'a M,
         model: &'a Ensemble,
@@ -158,7 +167,7 @@ impl<'a, M: Editable> Search<'a, M> {
         watch: &'a Watch,
     ) -> Result<Self, PruneError> {
         let divisor = model.accumulation().divisor();
-        // The band of the claim is that of every comparison with the original.
+        // Every comparison with the original uses this band, whatever the candidate.
         let (points, band, floor) = match config.claim {
             Claim::Decisions { band } => {
                 let band = claimed_band(model, band)?;
@@ -199,27 +208,28 @@ impl<'a, M: Editable> Search<'a, M> {
         Ok(search)
     }
 
-    /// Is the budget of the run spent?
+    /// Is the run's time over, or was it cancelled?
     pub(crate) fn spent(&self) -> bool {
         spent(self.problem.config)
     }
 
-    /// The decimal logarithm of the number of cells that tell inputs apart.
+    /// The decimal logarithm of the number of cells that the search visits.
     pub(crate) fn log10_cells(&self) -> f64 {
         self.problem.space.axis_sizes().iter().map(|&size| f64::from(size).log10()).sum()
     }
 
-    /// What a column costs.
+    /// The cost of each column.
     pub(crate) fn costs(&self) -> Vec<f64> {
         self.points.columns().iter().map(|column| column.cost).collect()
     }
 
-    /// A linear program over those columns that are kept.
+    /// A linear program over the columns in `kept`.
     pub(crate) fn program(&self, costs: &[f64], kept: &[bool], rows: Rows) -> WeightProgram {
         let terms = Terms {
             intercept: self.intercept,
             groups: self.problem.model.group_count(),
-            // A vote for nothing but a constant is a tree of one leaf.
+            // Where trees are votes, a constant has to be written as one more tree of a single
+            // leaf.
             intercept_cost: self.problem.file.votes_only().then_some(1.0),
             rows,
             floor: self.problem.floor,
@@ -234,7 +244,7 @@ impl<'a, M: Editable> Search<'a, M> {
         self.problem.config.claim.within().is_some()
     }
 
-    /// Who writes plans as models.
+    /// The writer that turns plans into models.
     fn writer(&self) -> Writer<'_, M> {
         Writer {
             file: self.problem.file,
@@ -244,25 +254,26 @@ impl<'a, M: Editable> Search<'a, M> {
         }
     }
 
-    /// Can all cells be looked at?
+    /// Can the run check every cell, among the points or by a sweep?
     pub(crate) fn sees_all(&self) -> bool {
         self.all_cells || self.sweep.is_some()
     }
 
-    /// What the columns of the best model cost, where it was found by weighing columns.
+    /// The total cost of the columns of the best model; infinite where the best is still the
+    /// original.
     pub(crate) fn best_cost(&self) -> f64 {
         let Some((_, plan)) = &self.best.made else { return f64::INFINITY };
         let columns = self.points.columns().iter().zip(&plan.weights);
         columns.filter(|(_, weight)| **weight > 0.0).map(|(column, _)| column.cost).sum()
     }
 
-    /// Solver and oracle take turns until the program's columns are settled.
+    /// Lets solver and oracle take turns until the program's columns are settled.
     pub(crate) fn settle(&mut self, program: &mut WeightProgram, judge: Judge) -> Settled {
         self.settle_in(program, judge, TURNS)
     }
 
-    /// As [`settle`](Self::settle), for a program of all columns: the original is among its answers, so more turns are
-    /// worth their time.
+    /// As [`settle`](Self::settle), for a program with all columns: the original is among its
+    /// answers, so it gets more turns.
     pub(crate) fn settle_all(&mut self, program: &mut WeightProgram, judge: Judge) -> Settled {
         let turns = TURNS.max(TURNS_PER_COLUMN * self.points.columns().len());
         self.settle_in(program, judge, turns)
@@ -292,7 +303,7 @@ impl<'a, M: Editable> Search<'a, M> {
             if judge == Judge::Points {
                 return Settled::Holds(weights);
             }
-            // What a sweep refutes need not be written.
+            // Candidates that the sweep refutes need not be written.
             if self.sweep.as_ref().is_some_and(|sweep| sweep.refute(&mut self.points, &weights) > 0) {
                 continue;
             }
@@ -314,7 +325,8 @@ impl<'a, M: Editable> Search<'a, M> {
                     self.recent.extend(rows.iter().take(4).cloned());
                     let excess = self.recent.len().saturating_sub(STARTS);
                     self.recent.drain(..excess);
-                    // A known point: the file did not keep what the weights promised.
+                    // All these points were known: rounding in the file broke a demand that the
+                    // weights met.
                     if fresh == 0 && !self.raise(program, &rows, &weights) {
                         return Settled::Open(Why::Hard);
                     }
@@ -333,7 +345,7 @@ impl<'a, M: Editable> Search<'a, M> {
         let mut any = false;
         for row in rows {
             let Some(point) = self.points.place(row) else { continue };
-            // The demand that is nearest to failing.
+            // The demand of this point that is nearest to failing.
             let margin = |demand: &usize| weights.margin(&self.points.demands()[*demand]);
             let nearest =
                 self.points.demands_of(point).min_by(|a, b| margin(a).total_cmp(&margin(b)).then(a.cmp(b)));
@@ -344,7 +356,7 @@ impl<'a, M: Editable> Search<'a, M> {
         any
     }
 
-    /// The budget of the run, for whoever looks at it by themselves.
+    /// The run's limits, for passes that watch time and cancellation themselves.
     pub(crate) fn budget(&self) -> SearchBudget {
         SearchBudget {
             deadline: self.problem.config.deadline,
@@ -354,7 +366,8 @@ impl<'a, M: Editable> Search<'a, M> {
         }
     }
 
-    /// Has a plan that was made otherwise proved; true if it was.
+    /// Asks the oracle to prove a plan that was not made by the linear program; true if it was
+    /// proved.
     pub(crate) fn prove(&mut self, plan: &Plan) -> bool {
         let weights = Weights { columns: plan.weights.clone(), groups: Vec::new(), scale: None };
         let Ok(draft) = self.writer().draft(plan) else { return false };
@@ -370,19 +383,19 @@ impl<'a, M: Editable> Search<'a, M> {
         }
     }
 
-    /// The file of the folded model, which nobody has judged.
+    /// Writes the file of the folded model, without asking the oracle.
     pub(crate) fn write_folded(&self) -> Result<M, EditError> {
         let draft = self.writer().draft(&self.folded_plan())?;
         self.problem.file.edit(&draft.edit)
     }
 
-    /// The file with these weights, which nobody has judged.
+    /// Writes the file with these weights, without asking the oracle.
     pub(crate) fn write(&self, weights: Weights) -> Result<M, EditError> {
         let draft = self.writer().draft(&self.plan(weights).0)?;
         self.problem.file.edit(&draft.edit)
     }
 
-    /// Has a plan judged; a proved one that is the smallest so far is kept.
+    /// Asks the oracle about a plan. A proved plan becomes the best if it is smaller than the best.
     fn judge(&mut self, plan: &Plan, weights: &Weights, nodes: u64) -> Judged {
         let Ok(draft) = self.writer().draft(plan) else { return Judged::Refused };
         let starts = self.nearest_points(weights);
@@ -392,13 +405,14 @@ impl<'a, M: Editable> Search<'a, M> {
         }
     }
 
-    /// Has the folded model proved and keeps it.
+    /// Asks the oracle about the folded model, and keeps it if it is proved.
     pub(crate) fn judge_folded(&mut self) -> Result<(), EditError> {
         let plan = self.folded_plan();
         let draft = self.writer().draft(&plan)?;
         match self.ask(&draft.model, Vec::new(), MOST_NODES) {
             Judged::Proved => {
-                // Elimination begins here where scores are kept; decisions have other weights to begin with.
+                // Where scores are kept, elimination starts from the folded model; where decisions
+                // are kept, it starts from weights of the linear program.
                 let weights = self.keeps_scores().then(|| self.weights_of_one());
                 self.keep(&draft, &plan, weights.as_ref())
             }
@@ -406,10 +420,11 @@ impl<'a, M: Editable> Search<'a, M> {
         }
     }
 
-    /// Writes a proved model and keeps it, if it is smaller than the best.
+    /// Keeps a proved model: writes its file if it is smaller than the best, and notes its weights
+    /// if they have the smallest support.
     fn keep(&mut self, draft: &Draft, plan: &Plan, weights: Option<&Weights>) -> Result<(), EditError> {
         let size = size_of(&draft.model);
-        // Bytes are not known before the file is.
+        // The number of bytes is known only after the file is written.
         if self.problem.config.objective == Objective::Bytes
             || self.rank(size, 0) < self.rank(self.best.size, 0)
         {
@@ -433,7 +448,7 @@ impl<'a, M: Editable> Search<'a, M> {
         Ok(())
     }
 
-    /// What is compared first and second between two models.
+    /// The sizes by which two models are compared: first and second number.
     fn rank(&self, size: Size, bytes: u64) -> (u64, u64) {
         let (trees, leaves) = (size.trees as u64, size.leaves as u64);
         match self.problem.config.objective {
@@ -443,7 +458,7 @@ impl<'a, M: Editable> Search<'a, M> {
         }
     }
 
-    /// Says which pass has begun.
+    /// Tells the watch which pass has begun.
     pub(crate) fn begin(&self, pass: Pass) {
         self.problem.watch.update(|status| status.pass = pass);
     }
@@ -471,19 +486,21 @@ pub(crate) fn claimed_band(model: &Ensemble, band: Band) -> Result<Option<f64>, 
     Ok((band != Band::Exact).then(|| outline.band()))
 }
 
-/// How far a candidate's exact scores may be from the original's where the libraries' may be this far: both round, and what is
-/// written is rounded too. Zero or less where rounding may take all of it.
+/// How far a candidate's exact scores may be from the original's so that the libraries' scores stay
+/// `within` of each other: each library rounds its score, and the file rounds the numbers that are
+/// written. The result is zero or less where rounding may use up the whole distance.
 pub(crate) fn free_distance(model: &Ensemble, within: f64) -> f64 {
     let rounding = model.rounding().map_or(f64::INFINITY, |rounding| rounding.largest());
     within * (1.0 - WRITTEN) - 2.0 * rounding
 }
 
-/// Is the budget spent?
+/// Is the time over, or was the run cancelled?
 pub(crate) fn spent(config: &Config) -> bool {
     config.cancel.is_cancelled() || config.deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
-/// The size of a model. Trees that add nothing, which some formats need to fill a round, do not count.
+/// The size of a model. Empty trees, which add nothing and which some formats need to fill a round,
+/// do not count.
 pub(crate) fn size_of(model: &Ensemble) -> Size {
     let trees = || model.trees().iter().filter(|tree| !tree.is_empty());
     Size { trees: trees().count(), leaves: trees().map(|tree| tree.leaf_count()).sum() }

@@ -1,4 +1,5 @@
-//! From weights to plans: on the original's scale, with what becomes of the constants.
+//! From weights to plans: brings the weights to the original's scale and decides what becomes of
+//! the constants.
 
 use secateur_model::{Decision, Exact};
 
@@ -9,7 +10,7 @@ use crate::search::weight_program::Weights;
 use crate::search::{Search, TINY};
 
 impl<'a, M: Editable> Search<'a, M> {
-    /// Weights as a plan, on the original's scale, and those weights.
+    /// A plan with these weights on the original's scale, and the weights as the plan has them.
     pub(crate) fn plan(&self, mut weights: Weights) -> (Plan, Weights) {
         let largest = weights.columns.iter().copied().fold(0.0, f64::max);
         for weight in &mut weights.columns {
@@ -21,7 +22,7 @@ impl<'a, M: Editable> Search<'a, M> {
             return self.plan_of_scores(weights);
         }
         let mut scale = match weights.scale {
-            // The file's own intercept stays as it is.
+            // Scaling all weights so that this one is 1 leaves the file's own intercept as it is.
             Some(own) if own > TINY * largest => 1.0 / own,
             _ => {
                 let demands = self.points.demands().iter();
@@ -40,7 +41,8 @@ impl<'a, M: Editable> Search<'a, M> {
         let own = weights.scale.is_some_and(|own| own > TINY * largest);
         let scaled = |weight: &f64| {
             let weight = weight * scale;
-            // A last bit from the solver is no reason to write a tree anew.
+            // A difference in the last bit that comes from the solver is no reason to rewrite a
+            // tree.
             if (weight - 1.0).abs() < TINY { 1.0 } else { weight }
         };
         weights.columns = weights.columns.iter().map(scaled).collect();
@@ -56,7 +58,7 @@ impl<'a, M: Editable> Search<'a, M> {
         (Plan { weights: weights.columns.clone(), constants }, weights)
     }
 
-    /// Weights as a plan where scores are kept: these have a scale already.
+    /// A plan where scores are kept: the weights are used unscaled, because scores have a scale.
     fn plan_of_scores(&self, mut weights: Weights) -> (Plan, Weights) {
         for weight in &mut weights.columns {
             if (*weight - 1.0).abs() < TINY {
@@ -75,7 +77,7 @@ impl<'a, M: Editable> Search<'a, M> {
         (Plan { weights: weights.columns.clone(), constants }, weights)
     }
 
-    /// Weights of one, which give the folded model, where scores are kept.
+    /// All weights one: the folded model, for claims about scores.
     pub(crate) fn weights_of_one(&self) -> Weights {
         let own = self.problem.model.intercepts().iter().map(|&value| Exact::finite(value));
         let constants =
@@ -84,7 +86,7 @@ impl<'a, M: Editable> Search<'a, M> {
         Weights { columns: vec![1.0; self.points.columns().len()], groups, scale: None }
     }
 
-    /// The plan that gives the folded model: every score as it is.
+    /// The plan of the folded model, which keeps every score.
     pub(crate) fn folded_plan(&self) -> Plan {
         let weights = vec![1.0; self.points.columns().len()];
         let constants = match self.problem.config.moves {
@@ -104,7 +106,7 @@ impl<'a, M: Editable> Search<'a, M> {
         constants
     }
 
-    /// Takes the threshold that decides from the constant of its group.
+    /// Subtracts the decision rule's threshold from the constant of its group.
     fn take_threshold(&self, constants: &mut [Exact]) {
         if let Decision::Threshold { group, threshold, .. } = *self.problem.model.decision() {
             let divisor = self.problem.model.accumulation().divisor();

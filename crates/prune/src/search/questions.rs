@@ -1,4 +1,4 @@
-//! Questions to the oracle: does this candidate decide as the original, or keep its scores?
+//! Questions to the oracle: does this candidate decide as the original does, or keep its scores?
 
 use std::time::Instant;
 
@@ -13,7 +13,7 @@ use crate::config::Claim;
 use crate::search::weight_program::Weights;
 use crate::search::{Judged, STARTS, Search, size_of};
 
-/// Counterexamples that are taken from one refusal, for each pair of classes.
+/// Counterexamples that one refusal may return, for each pair of classes.
 const WANTED: usize = 24;
 
 impl<'a, M: Editable> Search<'a, M> {
@@ -34,7 +34,7 @@ impl<'a, M: Editable> Search<'a, M> {
         judged
     }
 
-    /// What the oracle says of a model, and the boxes that it visited for that.
+    /// The oracle's answer about a model, and the boxes that it visited.
     pub(super) fn compare(&self, model: &Ensemble, starts: &[Vec<f64>], nodes: u64) -> (Judged, u64) {
         match self.problem.config.claim {
             Claim::Decisions { band } => self.compare_decisions(model, band, starts, nodes),
@@ -42,7 +42,7 @@ impl<'a, M: Editable> Search<'a, M> {
         }
     }
 
-    /// What a question may cost, and where it starts.
+    /// The limits of a question, and the cells that its local search starts from.
     fn options(&self, nodes: u64, starts: Vec<Vec<CellId>>) -> Options {
         Options {
             budget: SearchBudget { nodes: Some(nodes), ..self.budget() },
@@ -65,7 +65,7 @@ impl<'a, M: Editable> Search<'a, M> {
         let comparison = match ScoreComparison::new(self.problem.model, model, &self.budget()) {
             Ok(comparison) => comparison,
             Err(CompareError::Stopped(reason)) => return (Judged::Stopped(reason), 0),
-            // Sums that may overflow: no model to keep.
+            // Sums that may overflow: such a model is not kept.
             Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
         };
         let starts = starts.iter().filter_map(|row| comparison.layout().cells_of(row)).collect();
@@ -88,7 +88,7 @@ impl<'a, M: Editable> Search<'a, M> {
     ) -> (Judged, u64) {
         let outline = match Outline::new(self.problem.model, model, band) {
             Ok(outline) => outline,
-            // Sums that may overflow: no model to keep.
+            // Sums that may overflow: such a model is not kept.
             Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
         };
         if outline.is_same_model() {
@@ -110,7 +110,8 @@ impl<'a, M: Editable> Search<'a, M> {
         (judged, compared.nodes)
     }
 
-    /// Points where the weights are nearest to failing a demand, and those of the last refusals.
+    /// The points where the weights are nearest to failing a demand, and the inputs of the last
+    /// refusals.
     pub(super) fn nearest_points(&self, weights: &Weights) -> Vec<Vec<f64>> {
         let demands = self.points.demands().iter();
         let mut near: Vec<(f64, usize)> =

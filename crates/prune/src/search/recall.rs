@@ -1,4 +1,5 @@
-//! What a journal knows: answers of the oracle that an earlier run was given, and its best model.
+//! What a run takes from a journal: answers that the oracle gave an earlier run, and that run's
+//! best model.
 
 use secateur_certificate::{Digest, FileDigest};
 use secateur_model::Ensemble;
@@ -9,7 +10,8 @@ use crate::journal::{Answered, Best, Key, Said};
 use crate::search::{Candidate, Judged, Search, size_of};
 
 impl<'a, M: Editable> Search<'a, M> {
-    /// What the journal has as the answer to this question, or else the oracle says, and the boxes that it took.
+    /// The journal's answer to this question, or the oracle's if the journal has none, with the
+    /// boxes that the answer cost.
     pub(super) fn recall_or_compare(
         &mut self,
         model: &Ensemble,
@@ -33,7 +35,7 @@ impl<'a, M: Editable> Search<'a, M> {
             Judged::Proved => Some(Said::Proved),
             Judged::Refuted(rows) => Some(Said::Refuted(rows.clone())),
             Judged::Stopped(reason @ (StopReason::Nodes | StopReason::Memory)) => Some(Said::Hard(*reason)),
-            // With more time there may be an answer.
+            // Not noted: with more time there may be an answer.
             Judged::Refused | Judged::Stopped(_) => None,
         };
         if let Some(said) = said {
@@ -42,7 +44,8 @@ impl<'a, M: Editable> Search<'a, M> {
         (judged, boxes)
     }
 
-    /// A digest of all that an answer depends on, beside the original and the claim.
+    /// A digest of everything that the answer depends on, apart from the original, the claim and
+    /// the options, which the journal's subject covers.
     fn question(&self, model: &Ensemble, starts: &[Vec<f64>], nodes: u64) -> Key {
         let mut out = Out::default();
         out.raw(&Digest::of(model).0);
@@ -52,7 +55,7 @@ impl<'a, M: Editable> Search<'a, M> {
         FileDigest::of(&out.0).0
     }
 
-    /// Could the oracle have said this? Its inputs are inputs of the domain.
+    /// Could the oracle have given this answer? Counterexamples must be inputs of the domain.
     fn could_be(&self, known: &Answered) -> bool {
         let width = self.problem.model.features().len();
         match &known.said {
@@ -64,7 +67,8 @@ impl<'a, M: Editable> Search<'a, M> {
         }
     }
 
-    /// The best model of the journal, where this run could have made it.
+    /// The journal's best model, if this run could have made it: the plan has as many columns as
+    /// this run, and gives the model with the noted digest.
     pub(super) fn saved_best(&self) -> Option<Candidate<M>> {
         let Best { model, plan } = self.problem.config.journal.as_ref()?.best()?;
         if plan.weights.len() != self.points.columns().len() {
@@ -79,7 +83,7 @@ impl<'a, M: Editable> Search<'a, M> {
         Some(Candidate { file, made: Some((draft.edit, plan)), size, bytes, recalled: true })
     }
 
-    /// Notes the best model in the journal, unless the one there is smaller.
+    /// Notes the best model in the journal, unless the model there is at least as small.
     pub(super) fn save_best(&self) {
         let Some(journal) = &self.problem.config.journal else { return };
         let rank = |candidate: &Candidate<M>| self.rank(candidate.size, candidate.bytes);
@@ -92,7 +96,8 @@ impl<'a, M: Editable> Search<'a, M> {
         }
     }
 
-    /// Takes the best model of the journal, where this run was ended before it came to one as small.
+    /// Takes the journal's best model if it is smaller than this run's best, for a run that ended
+    /// before it got that far.
     pub(crate) fn take_saved_best(&mut self) {
         let Some(saved) = self.saved.take() else { return };
         if self.rank(saved.size, saved.bytes) < self.rank(self.best.size, self.best.bytes) {

@@ -1,9 +1,11 @@
-//! A linear program whose answers a journal may know.
+//! A linear program whose answers a journal may hold.
 //!
-//! A solver keeps its basis between two solves, so a solve that is left out would change the answers that come after it. Therefore nothing is left out, it is put off: what is
-//! done to the program waits, and is done when an answer is needed that the journal does not have. What was tried and taken back by then is never done.
+//! A solver keeps its basis between two solves, so skipping a solve would change the answers of
+//! later ones. Edits and solves are therefore queued, not skipped: they are applied, in order, only
+//! when the journal lacks an answer. Edits undone before that are dropped.
 //!
-//! Weights from a journal are hints, as those of a solver are. That there are none comes with the rows that show it, which are added up again.
+//! Weights from a journal are hints, as those of a solver are. An answer that no weights exist
+//! comes with the rows that show it, and their sum is checked again.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,16 +16,16 @@ use secateur_oracle::Out;
 
 use crate::journal::{Journal, Key, Program};
 
-/// Sums of floats that should be zero are, up to this share of their parts.
+/// A sum of floats counts as zero up to this share of the sum of the magnitudes of its terms.
 const ZERO: f64 = 1e-6;
 
-/// A program, with a journal or without.
+/// A program, without a journal or with one.
 pub(super) enum Solver {
     Alone(Box<dyn Growing>),
     Recalling(Box<Recalling>),
 }
 
-/// What a program goes back to.
+/// A saved state that a program can be restored to.
 pub(crate) enum Mark {
     Alone(Saved),
     Recalling { number: u64, held: Vec<bool> },
@@ -90,7 +92,7 @@ impl Solver {
 /// The coefficients of a row, and its bound.
 type Row = (Vec<f64>, f64);
 
-/// Something that is done to a program.
+/// An operation on a program.
 #[derive(Clone, Debug)]
 enum Act {
     Row(Vec<f64>, f64),
@@ -101,19 +103,19 @@ enum Act {
     Solve,
 }
 
-/// A program that does nothing before it has to.
+/// A program that queues operations until the journal lacks an answer.
 pub(super) struct Recalling {
     program: Box<dyn Growing>,
     journal: Arc<Journal>,
-    /// A digest of all that was done, in its order.
+    /// A digest of all operations, in order.
     history: Key,
-    /// What is not done yet.
+    /// Operations that are not applied yet.
     waiting: Vec<Act>,
     saved: HashMap<u64, Saved>,
     marks: u64,
     signs: Vec<Sign>,
     held: Vec<bool>,
-    /// All rows with their bounds as they are now, to add up what shows that there is no answer.
+    /// All rows with their present bounds, for checking that a combination of them has no solution.
     rows: Vec<Row>,
 }
 
@@ -178,7 +180,7 @@ impl Recalling {
         Mark::Recalling { number: self.marks, held: self.held.clone() }
     }
 
-    /// Rows and bounds stay; all else that came after the mark is taken back.
+    /// Undoes what came after the mark, except new rows and bounds.
     fn restore(&mut self, number: u64, held: Vec<bool>) {
         self.act(Act::Restore(number));
         self.held = held;
@@ -186,7 +188,7 @@ impl Recalling {
         let behind = self.waiting.split_off(mark.unwrap_or(0));
         self.waiting.extend(behind.into_iter().filter(|act| match act {
             Act::Row(..) | Act::Bound(..) => true,
-            // Where the mark was never made there is nothing to go back to.
+            // A restore is needed only if its save was applied already.
             Act::Restore(own) => *own == number && mark.is_none(),
             Act::Hold(_) | Act::Save(_) | Act::Solve => false,
         }));
@@ -213,7 +215,7 @@ impl Recalling {
         status
     }
 
-    /// Does what waits; the answer of the last solve.
+    /// Applies the queued operations, and returns the answer of the last solve.
     fn catch_up(&mut self, limits: &Limits<'_>) -> Status {
         let mut last = Status::Infeasible;
         for act in std::mem::take(&mut self.waiting) {
@@ -228,14 +230,15 @@ impl Recalling {
                     let saved = self.saved.get(&number).expect("what is restored was saved before").clone();
                     self.program.restore(saved);
                 }
-                // A limit that ends this one ends those behind it too.
+                // A limit that ends this solve ends the later ones too.
                 Act::Solve => last = self.program.solve(limits),
             }
         }
         last
     }
 
-    /// An answer of the journal, where it could be one: weights are hints, and that there are none is added up.
+    /// The journal's answer as a status, if it can be right: weights are hints, and a contradiction
+    /// is checked by adding up its rows.
     fn believed(&self, known: Program) -> Option<Status> {
         match known {
             Program::Optimal(values) => (values.len() == self.signs.len())
@@ -244,9 +247,9 @@ impl Recalling {
         }
     }
 
-    /// Can no point meet the sum of these rows, with these multipliers?
+    /// Do these rows, added up with these multipliers, have no solution?
     fn contradicts(&self, rows: &[(usize, f64)]) -> bool {
-        // What is above zero beyond rounding, and what is zero up to it.
+        // The sum and the sum of magnitudes, for telling a positive or zero sum from rounding.
         let sum = |part: &dyn Fn(&Row) -> f64| {
             let mut sums = (0.0, 0.0);
             for &(row, multiplier) in rows {

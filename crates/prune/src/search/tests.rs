@@ -1,4 +1,4 @@
-//! The loop, step by step, on random models whose every cell is looked at.
+//! The loop, step by step, on random models small enough to check every cell.
 
 use fastrand::Rng;
 use secateur_model::{Grid, TreeId};
@@ -31,7 +31,8 @@ impl Editable for Plain {
     }
 }
 
-/// A model of few cells and without averages, whose weights can be chosen at will.
+/// A model with few cells and two classes that does not average, so that its weights can be chosen
+/// freely.
 fn random_model(rng: &mut Rng) -> Ensemble {
     loop {
         let shape = Shape { depth: 2, trees: 6, ..Shape::random(rng) };
@@ -120,13 +121,15 @@ fn the_loop_learns_until_a_model_is_proved_and_sweeps_spare_it_questions() {
                 let mut program = search.program(&search.costs(), &all, Rows::Lead);
                 let Settled::Proved(weights) = search.settle(&mut program, Judge::Proof) else { return };
                 calls[usize::from(swept)] += search.oracle_calls;
-                // A lead that is no larger than the rounding of these floats may come out below zero; the cells decide.
+                // A lead as small as the rounding of these floats may come out slightly below zero;
+                // `decides_alike` checks the cells.
                 assert!(search.points.demands().iter().all(|demand| weights.lead(demand) > -1e-12));
                 assert!(decides_alike(search));
             });
         }
     }
-    // Without a sweep there are several questions, with it hardly more than the last one.
+    // Without a sweep each program takes several questions; with one it takes hardly more than the
+    // last.
     assert!(calls[0] > 90 && calls[1] < calls[0] * 3 / 4, "{calls:?}");
 }
 

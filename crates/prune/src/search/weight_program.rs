@@ -1,11 +1,15 @@
 //! The linear program: weights of columns and intercepts that meet every demand of the points.
 //!
-//! minimise   sum of cost * weight
-//! subject to (what columns and intercepts add to the lead at the point) >= bound   for every demand
+//! ```text
+//! minimise    sum of cost * weight
+//! subject to  (what columns and intercepts add to the lead at the point) >= bound
+//!             for every demand
+//! ```
 //!
-//! Demands are strict inequalities of a cone, so any positive bounds ask for the same supports; bounds of
-//! the original's own leads have the original as a solution, bounds of one are the paper's. All answers are
-//! hints: floats decide nothing.
+//! Where decisions are kept, demands are strict inequalities of a cone: any positive bounds allow
+//! the same supports. With the original's own leads as bounds, the original is a solution; the
+//! paper uses bounds of one. All answers come from floating point and are hints: they decide
+//! nothing.
 
 use std::sync::Arc;
 
@@ -16,7 +20,7 @@ use crate::journal::Journal;
 use crate::points::point::Demand;
 use crate::search::recalling::{Mark, Solver};
 
-/// What the lead must reach at a point.
+/// The bound that the lead must reach at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rows {
     /// The original's own lead.
@@ -25,14 +29,14 @@ pub(crate) enum Rows {
     One,
 }
 
-/// A solution.
+/// A solution of the program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
-    /// For each column.
+    /// The weight of each column.
     pub columns: Vec<f64>,
-    /// For each group, where the intercept is free; else empty.
+    /// The intercept of each group, where the intercept is free; otherwise empty.
     pub groups: Vec<f64>,
-    /// The original's intercept counts this often, where it is scaled.
+    /// The factor of the original's intercept, where the intercept is scaled.
     pub scale: Option<f64>,
 }
 
@@ -48,68 +52,71 @@ impl Weights {
         trees + free + self.scale.map_or(0.0, |scale| scale * demand.intercept)
     }
 
-    /// How far a demand is from failing.
+    /// How far a demand is from failing; negative if it fails.
     pub(crate) fn margin(&self, demand: &Demand) -> f64 {
         let lead = self.lead(demand);
-        // Where scores are kept; else every lead above zero does.
+        // Only demands on scores have a slack. For decisions, any lead above zero meets the demand.
         if demand.slack > 0.0 { lead - demand.lead + demand.slack } else { lead }
     }
 
-    /// How many columns have a weight.
+    /// How many columns have a positive weight.
     pub(crate) fn support(&self) -> usize {
         self.columns.iter().filter(|&&weight| weight > 0.0).count()
     }
 }
 
-/// What a solve says.
+/// The solver's answer.
 #[derive(Clone, Debug)]
 pub(crate) enum Solved {
-    /// Weights that meet all demands, as far as floats tell.
+    /// Weights that meet all demands, as far as floating point tells.
     Weights(Weights),
-    /// There are none, by a float's word.
+    /// No weights do, as the solver found in floating point; not proved.
     Infeasible,
-    /// No answer.
+    /// The solver has no answer, or a limit was reached.
     Open,
 }
 
-/// What is free to choose about a program.
+/// What a program may choose, and the bounds of its rows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) intercept: Intercept,
-    /// Sums of the model.
+    /// How many sums the model has.
     pub(crate) groups: usize,
-    /// What a free intercept costs where it takes a tree.
+    /// The cost of a free intercept, where it takes a tree of its own.
     pub(crate) intercept_cost: Option<f64>,
     pub(crate) rows: Rows,
-    /// Bounds are at least this.
+    /// Every bound is at least this.
     pub(crate) floor: f64,
-    /// Scores are kept, so that the constant of every sum counts; where decisions are, only differences of scores do.
+    /// Scores are kept, so the constant of every sum matters. For decisions between several sums,
+    /// only their differences matter.
     pub(crate) scores: bool,
 }
 
-/// A demand is raised up to this factor.
+/// The largest factor by which a demand is raised.
 const MOST_RAISED: f64 = 4096.0;
-/// Where scores are kept, a factor of one takes this share of what is allowed.
+/// Where scores are kept, a demand raised by factor f is tightened by f times this share of its
+/// slack.
 const RAISED_SHARE: f64 = 1.0 / 4096.0;
 
-/// A linear program that grows with the points.
+/// A linear program that gains a row for each new demand.
 pub(crate) struct WeightProgram {
     program: Solver,
     terms: Terms,
-    /// The columns that have an unknown, ascending, of `total`.
+    /// The columns that have an unknown, ascending, out of `total`.
     columns: Vec<usize>,
     total: usize,
-    /// The unknowns of each group's intercept: one, or a positive and a negative one; none for a group
-    /// that others are measured against.
+    /// The unknowns of each group's intercept with their signs: one, or a positive and a negative
+    /// one; none for the group whose intercept is fixed at zero.
     groups: Vec<Vec<(usize, f64)>>,
     scale: Option<usize>,
     unknowns: usize,
-    /// For each demand what its bound is multiplied by.
+    /// The factor by which each demand's bound was raised.
     raised: Vec<f64>,
 }
 
 impl WeightProgram {
-    /// A program without demands over those columns that are kept, whose answers the journal may know.
+    /// A program without demands over the columns in `kept`. Its answers are recalled from the
+    /// journal where it has them.
     pub(crate) fn new(
         solver: LinearSolver,
         costs: &[f64],
@@ -137,7 +144,8 @@ impl WeightProgram {
                             (unknown(cost, Sign::Nonnegative), 1.0),
                             (unknown(cost, Sign::Nonnegative), -1.0),
                         ],
-                        // Only differences of scores count, so one of several intercepts is zero.
+                        // Only differences between sums count, so the intercept of one group can be
+                        // fixed at zero.
                         None if group == 0 && terms.groups > 1 && !terms.scores => Vec::new(),
                         None => vec![(unknown(0.0, Sign::Free), 1.0)],
                     });
@@ -156,18 +164,18 @@ impl WeightProgram {
         }
     }
 
-    /// What [`WeightProgram::restore`] comes back to: the basis and the columns that are dropped.
+    /// Saves the basis and which columns are dropped, for [`WeightProgram::restore`].
     pub(crate) fn save(&mut self) -> Mark {
         self.program.save()
     }
 
-    /// Back to a saved basis and its columns; demands stay.
+    /// Restores a saved basis and its dropped columns; demands stay.
     pub(crate) fn restore(&mut self, mark: Mark) {
         self.program.restore(mark);
     }
 
-    /// Asks more of a demand, because the written model did not keep what the weights promised; false
-    /// where that has been done too often.
+    /// Asks for more than a demand needs, because rounding in the written model broke it; false
+    /// where it has been raised as far as is allowed.
     pub(crate) fn raise(&mut self, demands: &[Demand], index: usize) -> bool {
         if index >= self.raised.len() || self.raised[index] >= MOST_RAISED {
             return false;
@@ -182,9 +190,10 @@ impl WeightProgram {
         true
     }
 
-    /// Weights that meet all demands, with the costs as small as they can be.
+    /// Solves for weights of the smallest cost that meet all demands.
     pub(crate) fn solve(&mut self, demands: &[Demand], limits: &Limits<'_>) -> Solved {
-        // Nothing to choose is nothing to solve: a model without trees and intercept is no candidate.
+        // Without unknowns there is nothing to choose: a model without trees and intercept is no
+        // candidate.
         if self.unknowns == 0 {
             return Solved::Open;
         }
@@ -222,7 +231,7 @@ impl WeightProgram {
         coefficients
     }
 
-    /// What the unknowns stand for; nothing where they are no weights.
+    /// The weights that the unknowns stand for; `None` where a value is negative or not finite.
     fn weights(&self, values: &[f64]) -> Option<Weights> {
         let (weights, _) = values.split_at_checked(self.columns.len())?;
         let fine =

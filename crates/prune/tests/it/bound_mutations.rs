@@ -1,7 +1,8 @@
-//! Every field of the bounds in certificates of pruned models is changed, one at a time: lower bounds, proofs
-//! of minimality and relevant splits, of files with many classes, categories, missing values and votes. What
-//! must be refused always is asserted to be; the other kinds of change are listed with the reason why an
-//! accepted one is harmless. The systems' own steps are changed in `checker/tests/mutations.rs`.
+//! Changes every field of the bounds in certificates of pruned models, one at a time: lower bounds,
+//! proofs of minimality and relevant splits, of files with many classes, categories, missing values
+//! and votes. Kinds of change that must always be refused are asserted to be. The other kinds are
+//! listed with the reason why an accepted one is harmless. The systems' own steps are changed in
+//! `checker/tests/mutations.rs`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,24 +17,28 @@ use secateur_model::{Ensemble, EnsembleBuilder, FeatureId, NodeId, Split, Test, 
 use secateur_oracle::{Cancel, Progress};
 use secateur_prune::{Config, Moves, Watch, certify, prune};
 
-/// Kinds of change that may leave the bounds true. The checker works out every cut, cover and crossing anew
-/// from what is there, so whatever passes proves the bound that the changed certificate states:
-/// - `point value`, `point of cut`, `point of crossing`: another input of which the same is true; it is
-///   computed at that input, not believed;
-/// - `point doubled`, `points swapped`, `point dropped`: the steps that name a point by its place find another
-///   one of which the same is true, or none names those behind it;
-/// - `regrouped`, `intercept`: a bound for another family, which the certificate names and the checker
-///   reports; the original is in every family that is accepted;
-/// - `classes of cut`, `multiplier`, `term dropped`, `term doubled`: other multipliers, which give a cut that
+/// Kinds of change that may leave the bounds true. The checker computes every cut, cover and
+/// crossing again from what the certificate contains, so an accepted change proves the bound that
+/// the changed certificate states:
+/// - `point value`, `point of cut`, `point of crossing`: another input of which the same is true;
+///   it is computed at that input, not taken from the certificate;
+/// - `point doubled`, `points swapped`, `point dropped`: the steps that refer to a point by its
+///   index find another point of which the same is true, or no step refers to the points after the
+///   change;
+/// - `regrouped`, `intercept`: a bound for another family of models, which the certificate names
+///   and the checker reports; the original is in every family that is accepted;
+/// - `classes of cut`, `multiplier`, `term dropped`, `term doubled`: other multipliers, whose cut
 ///   serves the cover as well;
-/// - `cut doubled`, `cut dropped`, `cuts swapped`: the cover's multipliers meet other cuts, and still add up;
+/// - `cut doubled`, `cut dropped`, `cuts swapped`: the cover's multipliers apply to other cuts, and
+///   still add up;
 /// - `bound down`: less is claimed;
-/// - `costs`: a bound for other costs; the multipliers keep within those too;
-/// - `branch`: another column tells the cases apart;
-/// - `numerator`, `denominator`, `dual cut`, `dual term dropped`, `dual term doubled`: other multipliers
-///   that give the bound too (a case in which the kept columns alone cost enough needs none);
+/// - `costs`: a bound for other costs; the multipliers stay within those too;
+/// - `branch`: another column distinguishes the cases;
+/// - `numerator`, `denominator`, `dual cut`, `dual term dropped`, `dual term doubled`: other
+///   multipliers that give the bound too (a case in which the kept columns alone cost enough needs
+///   none);
 /// - `crossing value`, `crossing feature`: two other inputs that are decided differently;
-/// - `crossing dropped`: fewer splits are claimed; `crossings swapped`: they have no order.
+/// - `crossing dropped`: fewer splits are claimed; `crossings swapped`: their order has no meaning.
 const HARMLESS: &[&str] = &[
     "bound down",
     "branch",
@@ -64,7 +69,7 @@ const HARMLESS: &[&str] = &[
     "term dropped",
 ];
 
-/// Kinds that no certificate survives.
+/// Kinds of change that the checker always refuses.
 const REFUSED: &[&str] = &[
     "bound up",
     "branch doubled",
@@ -95,7 +100,8 @@ const REFUSED: &[&str] = &[
     "tree unknown",
 ];
 
-/// Steps of one kind that are changed in one certificate, and entries of a list in one of them.
+/// How many steps of one kind are changed in one certificate, and how many entries of a list in a
+/// step.
 const STEPS: usize = 5;
 const ENTRIES: usize = 3;
 
@@ -127,7 +133,7 @@ impl Opened {
     }
 }
 
-/// A few places of a list: its ends, and some between.
+/// Some indices of a list: its ends, and a few between them.
 fn some(length: usize, most: usize) -> Vec<usize> {
     let mut places: Vec<usize> = (0..most.min(length)).map(|at| at * length / most.min(length)).collect();
     places.extend(length.checked_sub(1));
@@ -135,7 +141,7 @@ fn some(length: usize, most: usize) -> Vec<usize> {
     places
 }
 
-/// All changes of one step: the kind, and what stands in its place.
+/// All changes of one step: the kind, and the steps that replace it.
 fn changes(step: &Step, columns: usize) -> Vec<(&'static str, Vec<Step>)> {
     let mut all: Vec<(&'static str, Vec<Step>)> = Vec::new();
     let mut put = |kind, step: Step| all.push((kind, vec![step]));
@@ -288,7 +294,7 @@ fn changes(step: &Step, columns: usize) -> Vec<(&'static str, Vec<Step>)> {
     all
 }
 
-/// The name of swapping two neighbours, where order alone is changed.
+/// The kind of change if these two neighbours are swapped; `None` if they are of different kinds.
 fn swapped(pair: &[Step]) -> Option<&'static str> {
     match pair {
         [Step::Point { .. }, Step::Point { .. }] => Some("points swapped"),
@@ -298,7 +304,7 @@ fn swapped(pair: &[Step]) -> Option<&'static str> {
     }
 }
 
-/// All changed lists of steps, each with its kind.
+/// All changed lists of steps, each with its kind of change.
 fn mutants(steps: &[Step], columns: usize) -> Vec<(&'static str, Vec<Step>)> {
     let mut all = Vec::new();
     let mut kinds: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -321,7 +327,7 @@ fn mutants(steps: &[Step], columns: usize) -> Vec<(&'static str, Vec<Step>)> {
     all
 }
 
-/// Files, each with what its certificate shows: many classes, categories, missing values, votes.
+/// Files whose certificates have many classes, categories, missing values or votes.
 const FILES: &[(&str, Moves)] = &[
     ("sklearn/adaboost.skops", Moves::Leaves),
     ("sklearn/adaboost_three.skops", Moves::Leaves),
@@ -336,16 +342,16 @@ const FILES: &[(&str, Moves)] = &[
     ("onnx/lightgbm_missing.onnx", Moves::Leaves),
 ];
 
-/// A certificate, its models and what is known of it.
+/// A certificate with its models.
 struct Case {
     name: String,
     opened: Opened,
     models: [Ensemble; 2],
-    /// What the columns and a counted constant cost.
+    /// The cost of each column, and of a constant where it is counted.
     costs: Vec<u64>,
 }
 
-/// Prunes a file; the checker has to confirm the very bound that comes out.
+/// Prunes a file. The checker must confirm exactly the bound that the run found.
 fn pruned(name: &str, file: &ModelFile, moves: Moves) -> Case {
     let deadline = Some(Instant::now() + Duration::from_secs(5));
     let config = Config { moves, deadline, ..Config::default() };
@@ -369,7 +375,8 @@ fn pruned(name: &str, file: &ModelFile, moves: Moves) -> Case {
     Case { name: name.to_owned(), opened: Opened::read(&certificate.bytes), models, costs }
 }
 
-/// One of the corpus that the checker's own tests keep; covers with branches come from there.
+/// A certificate of the corpus that the checker's own tests use; covers with branches come from
+/// there.
 fn kept(name: &str, items: usize) -> Case {
     let folder = testdata().join("certificates");
     let model = |name: &str| ModelFile::read(&folder.join("models").join(name)).unwrap().ensemble().clone();
@@ -378,8 +385,9 @@ fn kept(name: &str, items: usize) -> Case {
     Case { name: name.to_owned(), opened, models, costs: vec![9; items] }
 }
 
-/// Votes for `x0 > 0` and for `x1 > 0`, and a little more if x2 is between -1 and 1: "or" there, and a tie
-/// elsewhere where the two disagree. Two trees cannot do it without a constant, which is a third vote.
+/// Votes for `x0 > 0` and for `x1 > 0`, and a little more if x2 is between -1 and 1. There the
+/// model decides "or"; elsewhere it ties where the two votes disagree. Two trees cannot decide this
+/// without a constant, which is a third vote.
 fn votes_that_need_a_constant() -> ModelFile {
     let file = ModelFile::read(&testdata().join("models/sklearn/adaboost.skops")).unwrap();
     let model = file.ensemble();
@@ -420,7 +428,7 @@ fn a_constant_that_takes_a_tree_counts_in_the_certificate() {
     let proved = case.opened.proved(&case.opened.steps, &case.models).unwrap();
     let bound = proved.columns.unwrap();
     assert_eq!((bound.bound, bound.intercept, bound.reached), (3, Intercept::Counted, true));
-    // With the constant for free two trees are enough, and the checker does not say more.
+    // If the constant costs nothing, two trees suffice, so the checker refuses the bound of three.
     let mut free = case.opened.steps.clone();
     for step in &mut free {
         if let Step::Columns { intercept, .. } = step {
@@ -440,7 +448,7 @@ fn every_change_of_a_bound_is_refused_or_known_to_be_harmless() {
         .collect();
     cases.push(pruned("votes", &votes_that_need_a_constant(), Moves::Leaves));
     cases.extend([kept("bounds", 2), kept("counted_constant", 3)]);
-    // For each kind how many were accepted, and how many refused.
+    // For each kind of change, how many were accepted and how many refused.
     let mut tally: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     let (mut minimal, mut intercepts) = (0, Vec::new());
     for Case { name, opened, models, costs } in &cases {
@@ -458,8 +466,9 @@ fn every_change_of_a_bound_is_refused_or_known_to_be_harmless() {
             };
             slot.0 += 1;
             assert!(HARMLESS.contains(&kind), "{name}: {kind} was accepted");
-            // More is never shown than before, unless it is about other costs or another family; and never
-            // more than the original has, which is in every family.
+            // A change never shows a higher bound than before, unless it is for other costs or
+            // another family. It never shows more than the original costs, because the original is
+            // in every family.
             let other = ["costs", "regrouped", "intercept"].contains(&kind);
             let most = if other { costs.iter().sum::<u64>() + 2 } else { bound };
             assert!(shown(&accepted).is_none_or(|(now, _)| now <= most), "{name}: {kind}: {accepted:?}");

@@ -1,4 +1,4 @@
-//! What is said to be needed, against brute force over all cells.
+//! Relevant boundaries and plans of the closed form, compared with brute force over all cells.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ fn columns(model: &Ensemble) -> Vec<Column> {
     (0..model.trees().len()).map(column).collect()
 }
 
-/// The boundaries that some pair of cells shows.
+/// The boundaries that some pair of neighbouring cells shows to be relevant.
 fn shown(model: &Ensemble, grid: &Grid, band: Option<f64>) -> BTreeSet<Boundary> {
     let mut shown = BTreeSet::new();
     for cells in all_cells(grid) {
@@ -113,7 +113,7 @@ fn relevance_of_stumps_is_what_brute_force_finds_and_plans_decide_alike() {
         check_pairs(&model, &grid, band, &closed.relevant);
         let shown = shown(&model, &grid, band);
         for (boundary, known) in &closed.relevant.boundaries {
-            // Ties of numbers that are too wide for the tables stay open.
+            // Ties between numbers too wide for the tables stay open.
             if *known == Relevance::Unknown {
                 open += 1;
                 continue;
@@ -133,7 +133,7 @@ fn relevance_of_stumps_is_what_brute_force_finds_and_plans_decide_alike() {
                     &sum + &(&column_lead(&model, &leaves, column, &lead) * &Exact::from_f64(weight).unwrap())
                 });
             let Some(winner) = winner(&model, &row, band) else { continue };
-            // Weights are rounded, so an exact tie may be lost by a last bit.
+            // Weights are rounded, so the last bit may break an exact tie.
             let sign = if winner == ClassId(1) { total.to_f64() } else { -total.to_f64() };
             assert!(sign > -1e-12, "{round}: {sign} in {cells:?}");
             if band.is_some_and(|band| band > 0.0) {
@@ -147,7 +147,8 @@ fn relevance_of_stumps_is_what_brute_force_finds_and_plans_decide_alike() {
     assert!(plans > 550 && smaller > 300 && met > 150 && open < 30, "{plans} {smaller} {met} {open}");
 }
 
-/// A model of plain stumps on numbers, as gradient boosting makes them: steps of any sign.
+/// A model of plain stumps on numeric features, as gradient boosting makes them, with steps of
+/// either sign.
 fn plain_stumps(rng: &mut Rng) -> Ensemble {
     let number = NumberType::F64;
     let domain = InputDomain { number, missing: rng.bool(), infinities: true, zero_window: None };
@@ -195,7 +196,7 @@ fn plain_stumps_end_with_as_many_as_there_are_relevant_boundaries() {
         met += usize::from(kept == closed.relevant.count());
         smaller += usize::from(kept < columns.len());
     }
-    // Signs of steps stand in the way now and then.
+    // In a few models the signs of the steps prevent it.
     assert!(met >= 290 && smaller >= 100, "{met} {smaller}");
 }
 

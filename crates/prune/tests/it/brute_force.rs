@@ -1,4 +1,4 @@
-//! Random models, pruned in every way, judged on every cell.
+//! Prunes random models in every way, and checks the results on every cell.
 
 use std::sync::Arc;
 
@@ -70,7 +70,8 @@ fn pruned_models_decide_alike_on_every_cell() {
     assert!(scaled > 20, "{scaled}");
 }
 
-/// A fast run ends at whatever vertex its points lead to; rows give it more points, never a larger model.
+/// A fast run ends at an arbitrary vertex of what its points allow. Rows give it more points, but
+/// never a larger model.
 #[test]
 fn rows_never_make_a_fast_result_worse() {
     let (mut runs, mut twice) = (0, 0);
@@ -86,7 +87,8 @@ fn rows_never_make_a_fast_result_worse() {
             (0..40 * model.features().len()).map(|_| f64::from(rng.i32(-4..=8)) / 2.0).collect();
         let [without, with] =
             [&[][..], &rows].map(|rows| prune_model(&memory, rows, &config, &Watch::default()).unwrap());
-        // Models as small as these are hardly ever led astray by rows. But the run without rows has to be among the work.
+        // In models this small, rows hardly ever lead to a larger result. The test checks that the
+        // run without rows was done too.
         if with.lower_bound < with.size[1].trees {
             assert!(with.oracle_calls > without.oracle_calls, "seed {seed}: the rows were all it looked at");
             twice += 1;
@@ -104,7 +106,7 @@ fn pruned_models_decide_alike_on_every_input_of_a_domain() {
     assert!(runs > 150 && fewer > 30 && bounds > 100 && inputs > 3_000, "a weak test");
 }
 
-/// The same where scores of other models choose the inputs.
+/// The same test for domains that ask for scores of other models.
 #[test]
 fn pruned_models_decide_alike_wherever_other_models_score_so() {
     let digest = |model: &Ensemble| secateur_certificate::Digest::of(model).0;
@@ -113,8 +115,9 @@ fn pruned_models_decide_alike_wherever_other_models_score_so() {
     assert!(runs > 100 && fewer > 20 && bounds > 50 && inputs > 3_000, "a weak test");
 }
 
-/// Every input of a random domain, by its definition; and the certificate, which the checker has accepted. Runs, those with
-/// fewer trees than for every input, those with a bound, and inputs.
+/// Checks pruned models on every input of a random domain, found from the domain's definition, and
+/// has the certificates checked. Returns the numbers of runs, of runs with fewer trees than for
+/// every input, of runs with a bound, and of inputs.
 fn judged_within(seeds: std::ops::Range<u64>, draw: &dyn Fn(&mut Rng, &Ensemble) -> Domain) -> [usize; 4] {
     let (mut runs, mut fewer, mut inputs, mut bounds) = (0, 0, 0, 0);
     for seed in seeds {
@@ -129,7 +132,7 @@ fn judged_within(seeds: std::ops::Range<u64>, draw: &dyn Fn(&mut Rng, &Ensemble)
         }
         let context = format!("seed {seed}, {config:?}");
         let memory = Memory(model.clone());
-        // Rows outside of the domain do not count, whatever they are.
+        // Rows outside the domain are ignored.
         let data: Vec<f64> = (0..4 * model.features().len()).map(|_| f64::from(rng.u32(0..3))).collect();
         let pruned = prune_model(&memory, &data, &config, &Watch::default()).expect(&context);
         check(&model, &pruned, config.claim.band().unwrap(), &context);
@@ -176,8 +179,8 @@ fn judged_within(seeds: std::ops::Range<u64>, draw: &dyn Fn(&mut Rng, &Ensemble)
     [runs, fewer, bounds, inputs]
 }
 
-/// A majority of trees that look at one column each, where half of them send missing values to the other side:
-/// without missing values, those of one column are one.
+/// A majority vote of trees that split one feature each, where half of the trees send missing
+/// values to the other side. Without missing values, the two trees of a feature are equal.
 fn votes_that_missing_values_tell_apart() -> Ensemble {
     let domain = InputDomain { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
     let accumulation = Accumulation {
@@ -222,10 +225,10 @@ fn a_scope_without_missing_values_lets_more_go_and_is_certified_for_it() {
         .unwrap();
         assert_eq!(certificate.proved.claim.domain, scope);
         assert_eq!(certificate.proved.columns.unwrap().bound as usize, pruned.lower_bound);
-        // The same file is no pruned model for every input unless it was made for it.
+        // The file is not a pruned model for every input, unless it was made for every input.
         let whole = certify(&model, file, None, config.claim.band().unwrap(), 1, &cancel, &progress);
         assert_eq!(whole.is_ok(), scope == Domain::everything());
-        // Start points that are out of scope do not count.
+        // Rows outside the scope do not become points.
         let points = &pruned.evidence.points;
         assert!(scope == Domain::everything() || points.iter().flatten().all(|value| !value.is_nan()));
         pruned
@@ -246,14 +249,14 @@ fn a_cancelled_run_ends_with_a_model_that_decides_alike() {
         config.cancel.cancel();
         let memory = Memory(model.clone());
         let pruned = prune_model(&memory, &[], &config, &Watch::default()).unwrap();
-        // A fold that is proved minimal at once needs no budget.
+        // If the closed form is proved minimal at once, it needs no budget.
         let minimal = pruned.lower_bound >= pruned.size[1].trees;
         assert_eq!(pruned.outcome == Outcome::BudgetReached, !minimal, "seed {seed}");
         check(&model, &pruned, config.claim.band().unwrap(), &format!("seed {seed}"));
     }
 }
 
-/// Stumps of two to five classes, some with a tree for each class and some with votes for all.
+/// Stumps of two to five classes; some trees add to one class, others to all.
 fn random_stumps(rng: &mut Rng) -> Option<Ensemble> {
     let mut shape = Shape::random(rng);
     shape.depth = 1;
@@ -289,8 +292,8 @@ fn stumps_of_many_classes_end_minimal_and_decide_alike_on_every_cell() {
     assert!((0..2).all(|many| minimal[many] * 10 > runs[many] * 9), "{minimal:?} of {runs:?}");
 }
 
-/// Many trees over few cells: columns go by the cells' word and the end is proved, also where little effort is asked for, since
-/// a linear program ends at any corner.
+/// Many trees over few cells: columns are dropped on cell checks alone and the result is proved.
+/// This holds for a fast run too, because a linear program ends at an arbitrary vertex.
 #[test]
 fn what_is_left_of_few_cells_is_irreducible_at_every_effort() {
     let (mut runs, mut past, mut irreducible) = (0, 0, [0, 0]);
@@ -317,7 +320,7 @@ fn what_is_left_of_few_cells_is_irreducible_at_every_effort() {
         irreducible[1] += usize::from(thorough.irreducible);
         past += usize::from(thorough.size[1].trees < fast.size[1].trees);
     }
-    // Now and then the last bits leave a step open.
+    // In a few runs rounding in the last bits leaves a step open.
     let most = irreducible.iter().all(|&count| count * 10 > runs * 9);
     assert!(runs > 20 && past > 0 && most, "{past}, {irreducible:?} of {runs}");
 }

@@ -1,4 +1,4 @@
-//! Cuts and minima against linear programs over all cells.
+//! Cuts and minima, compared with linear programs over all cells.
 
 use fastrand::Rng;
 use secateur_lp::{BackEnd, Limits, Problem, Row, Status};
@@ -22,7 +22,7 @@ fn small_model(rng: &mut Rng) -> Ensemble {
     ensemble(rng, &Shape { classes: shape.classes.min(3), features: 3, categorical: 0, ..shape })
 }
 
-/// All cells as points.
+/// Points from all cells.
 fn all_points<'a>(model: &'a Ensemble, grid: &Grid, band: Option<f64>) -> Points<'a> {
     let mut points = Points::new(model, band, columns(model));
     for row in every_row(grid) {
@@ -31,7 +31,8 @@ fn all_points<'a>(model: &'a Ensemble, grid: &Grid, band: Option<f64>) -> Points
     points
 }
 
-/// The largest lead that weights up to one can have at every demand, for these columns.
+/// The largest lead that weights of these columns, each at most one, can give at every demand at
+/// once.
 fn margin(points: &Points<'_>, kept: &[bool], intercept: Intercept) -> f64 {
     use secateur_lp::Column;
     let mut problem = Problem::new();
@@ -43,7 +44,8 @@ fn margin(points: &Points<'_>, kept: &[bool], intercept: Intercept) -> f64 {
     for _ in 0..groups {
         problem.column(Column::real(0.0, -free, free));
     }
-    // A threshold stays as it is, but weights may be as large as they like: it may be as small.
+    // In a candidate the threshold counts once, but weights have no limit. Here weights are scaled
+    // to at most one, so the threshold counts with a factor from zero to one.
     let threshold = problem.column(Column::real(0.0, 0.0, 1.0));
     let scaled = f64::from(u8::from(intercept == Intercept::Scaled));
     let own = problem.column(Column::real(0.0, 0.0, scaled));
@@ -61,7 +63,7 @@ fn margin(points: &Points<'_>, kept: &[bool], intercept: Intercept) -> f64 {
     }
 }
 
-/// No columns outside the cut can do.
+/// Asserts that the columns outside the cut do not suffice.
 fn assert_true(points: &Points<'_>, cut: &Cut, intercept: Intercept) {
     let kept: Vec<bool> = (0..points.columns().len()).map(|column| !cut.columns.contains(&column)).collect();
     let margin = margin(points, &kept, intercept);
@@ -146,7 +148,7 @@ fn indispensable_columns_are_needed_by_every_candidate() {
     assert!(alone > 40, "{alone}");
 }
 
-/// Columns can do if a linear program over all cells says so.
+/// Judges columns by a linear program over all cells.
 struct EveryCell<'a> {
     points: Points<'a>,
     intercept: Intercept,
@@ -175,7 +177,7 @@ fn minima_are_those_of_enumeration() {
         let intercept = Intercept::Free;
         let points = all_points(&model, &grid, Some(1e-3));
         if margin(&points, &vec![true; count], intercept) < 1e-6 {
-            continue; // all points decided alike or none at all
+            continue; // even all columns together have no margin at these points
         }
         rounds += 1;
         let can_do = |set: u32| {

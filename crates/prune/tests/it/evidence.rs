@@ -1,4 +1,4 @@
-//! Evidence of what cannot go, as the independent checker sees it.
+//! The evidence for lower bounds, as the independent checker judges it.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ const FILES: [&str; 7] = [
     "onnx/gradient_boosting.onnx",
 ];
 
-/// All that can be shown of a model's own trees.
+/// All evidence about the columns of a model's own trees.
 fn evidence_of(
     model: &Ensemble,
     band: Option<f64>,
@@ -47,8 +47,8 @@ fn evidence_of(
         .with_relevant(&points, &grid, &relevant)
 }
 
-/// What the checker says of a model that is its own pruned model, with these bounds; `None` for one whose own
-/// decisions depend on the order of addition, of which there is no certificate.
+/// The checker's verdict on a certificate with these bounds, for a model pruned to itself. `None`
+/// if the model's decisions depend on the order of addition: then there is no certificate.
 fn verdict(model: &Ensemble, band: Band, evidence: &Evidence) -> Option<Verdict> {
     let comparison = Comparison::new(model, model, band).unwrap();
     let (_, writer) = comparison.certify(&Options::unlimited(), Vec::new()).unwrap();
@@ -80,7 +80,8 @@ fn the_checker_accepts_evidence_and_proves_the_same_bounds() {
         let shape = Shape { trees: rng.u32(1..=6), ..Shape::random(&mut rng) };
         let model = ensemble(&mut rng, &shape);
         let (band, score) = band_of(&model, &mut rng);
-        // Without an intercept the original itself is among the candidates only if it has none.
+        // Without an intercept, the original is among the candidates only if its own intercepts are
+        // zero.
         let none = model.intercepts().iter().all(|&value| value == 0.0);
         let intercept = match rng.u32(0..3) {
             0 => Intercept::Free,
@@ -126,7 +127,7 @@ fn changed_evidence_is_refused_or_shows_no_more() {
     assert!(refused > 60, "{refused}");
 }
 
-/// One change; true where it cannot be accepted.
+/// Makes one change; true if the checker must refuse it.
 fn mutate(evidence: &mut Evidence, rng: &mut Rng) -> bool {
     let points = evidence.points.len();
     match rng.u32(0..7) {
@@ -139,7 +140,7 @@ fn mutate(evidence: &mut Evidence, rng: &mut Rng) -> bool {
             return true;
         }
         2 if !evidence.cuts.is_empty() => {
-            // Free intercepts are out of balance then.
+            // This unbalances free intercepts.
             evidence.cuts[0][0].multiplier *= 2u32;
             return true;
         }

@@ -1,4 +1,4 @@
-//! Real files of every format: what comes out is a file of that format that decides alike.
+//! Prunes real files of every format: the result is a file of that format that decides alike.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -29,7 +29,8 @@ fn fixtures() -> Vec<PathBuf> {
     found
 }
 
-/// Inputs from random cells: thresholds, categories and missing values included.
+/// Compares decisions on inputs from random cells, which include thresholds, categories and missing
+/// values.
 fn check_on_random_cells(original: &ModelFile, pruned: &ModelFile, band: f64, name: &str) {
     let (first, second) = (original.ensemble(), pruned.ensemble());
     let grid = Grid::new(&[first, second]).unwrap();
@@ -53,7 +54,7 @@ fn every_fixture_is_pruned_to_a_file_that_decides_alike() {
     let (mut runs, mut smaller) = (0, 0);
     for path in fixtures() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        // Some fixtures are files that readers refuse.
+        // Some fixtures are files that readers must refuse.
         let Ok(file) = ModelFile::read(&path) else { continue };
         if file.ensemble().trees().len() > 40 {
             continue;
@@ -68,7 +69,7 @@ fn every_fixture_is_pruned_to_a_file_that_decides_alike() {
                     assert!(refused, "{name}");
                     continue;
                 }
-                // An isolation forest has scores and no classes.
+                // An isolation forest has scores but no classes.
                 Err(PruneError::NoClasses) if !file.ensemble().decision().is_classifier() => continue,
                 Err(error) => panic!("{name}, {moves:?}: {error}"),
             };

@@ -1,4 +1,4 @@
-//! Budgets that end a run: at the very start, and after any time.
+//! Runs that are ended early: at the start, and after arbitrary times.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,7 +8,8 @@ use fastrand::Rng;
 use secateur_oracle::{Band, Cancel, Comparison, Progress};
 use secateur_prune::{CertifyError, Config, Effort, Fate, Moves, Outcome, Watch, certify, prune_model};
 
-/// With no time the model comes back as it is, and what is said of it holds: nothing, and a certificate of that.
+/// Without time the model is returned as it is. The result claims nothing more than that, and a
+/// certificate proves it.
 #[test]
 fn no_time_leaves_the_model_as_it_is() {
     let mut runs = 0;
@@ -45,8 +46,8 @@ fn no_time_leaves_the_model_as_it_is() {
     assert!(runs > 60, "{runs}");
 }
 
-/// Whenever a run is ended, from outside or by its time, what it gives decides as the original, its bounds hold and
-/// its certificate is accepted.
+/// Whenever a run is ended, by its deadline or from outside, its result decides as the original,
+/// its bound holds and its certificate is accepted.
 #[test]
 fn a_run_that_is_ended_anywhere_gives_what_is_proved() {
     let (mut ended, mut runs) = (0, 0);

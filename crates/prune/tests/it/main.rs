@@ -1,4 +1,5 @@
-//! Pruning against brute force, with limits and evidence; one binary, so that the tests are linked once.
+//! Tests of pruning: against brute force, with limits, evidence and solvers that lie. They are one
+//! binary, so that they are linked only once.
 
 mod bound_mutations;
 mod bounds;

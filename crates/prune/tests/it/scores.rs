@@ -1,5 +1,5 @@
-//! Random models, pruned so that their scores stay, judged on every cell by the libraries' own arithmetic; and the certificates of
-//! the results.
+//! Prunes random models so that their scores stay, checks the results on every cell in the
+//! libraries' own arithmetic, and has the certificates checked.
 
 use std::sync::Arc;
 
@@ -93,7 +93,7 @@ fn scores_stay_on_every_cell() {
         averaged += changed * usize::from(model.accumulation().average.is_some());
         dropped += before.trees - after.trees;
         regressors += changed * usize::from(!model.decision().is_classifier());
-        // The proof can be written down, and the checker accepts it.
+        // The proof can be written, and the checker accepts it.
         let narrow = model.within(&config.domain).unwrap();
         let (cancel, progress) = (Cancel::default(), Arc::new(Progress::default()));
         let certificate =
@@ -107,7 +107,7 @@ fn scores_stay_on_every_cell() {
     );
 }
 
-/// What can go at all goes: a tree that never adds more than the distance allows.
+/// A tree that never adds more than the allowed distance is dropped.
 #[test]
 fn a_tree_of_small_leaves_goes() {
     let (mut tried, mut went) = (0, 0);
@@ -118,7 +118,7 @@ fn a_tree_of_small_leaves_goes() {
         if model.trees().is_empty() || model.accumulation().average.is_some() {
             continue;
         }
-        // As much as the smallest tree adds at most, and room for rounding.
+        // The distance is the most that the smallest tree adds, with some room for rounding.
         let reach = |index: usize| {
             let tree = &model.trees()[index];
             tree.leaf_values().iter().fold(0.0f64, |most, leaf| most.max((leaf * tree.weight()).abs()))
@@ -131,7 +131,8 @@ fn a_tree_of_small_leaves_goes() {
         went += u32::from(pruned.size[1].trees < model.trees().len());
         tried += 1;
     }
-    // Weights that the solver chooses are rounded when they are written, which may use up a distance this small.
+    // The weights that the solver chooses are rounded when they are written; that may use up a
+    // distance this small.
     assert!(tried > 15 && went * 10 >= tried * 8, "{went} of {tried}");
 }
 

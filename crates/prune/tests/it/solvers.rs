@@ -1,4 +1,4 @@
-//! Whoever solves the linear programs, what is proved is true: with each solver that is built in, and with
+//! Whichever solver is used, what is proved is true: tested with each built-in solver, and with
 //! solvers that lie.
 
 use crate::memory::{Memory, check, random_model};
@@ -8,7 +8,7 @@ use secateur_model::Ensemble;
 use secateur_oracle::{Band, Comparison};
 use secateur_prune::{Claim, Config, Effort, Moves, Outcome, Pruned, Unit, Watch, prune_model};
 
-/// Models and choices that have an answer.
+/// Random models and configurations that have an answer.
 fn cases(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Ensemble, Config)> {
     seeds.filter_map(|seed| {
         let mut rng = Rng::with_seed(seed);
@@ -47,7 +47,8 @@ fn every_solver_leads_to_proved_models_of_the_same_minimum() {
         for bound in found.iter().map(|found| found.lower_bound) {
             assert!(sizes.iter().all(|&size| bound <= size), "seed {seed}: {bound} {sizes:?}");
         }
-        // A solver may have no answer; then it may miss a tree, and does not say that none can go.
+        // A solver may fail to answer. Then the run may keep a tree that could be dropped, and does
+        // not claim to be irreducible.
         if config.effort == Effort::Minimum && found.iter().all(|found| found.irreducible) {
             minima += 1;
             assert!(sizes.iter().all(|&size| size == sizes[0]), "seed {seed}: {sizes:?} {config:?}");
@@ -56,7 +57,7 @@ fn every_solver_leads_to_proved_models_of_the_same_minimum() {
     assert!(smaller > 30 && minima > 30, "{smaller} {minima}");
 }
 
-/// Lies now and then; the rest is the word of an honest solver.
+/// A solver that sometimes lies; otherwise it returns what an honest solver found.
 struct Liar {
     honest: Box<dyn Growing>,
     unknowns: usize,
@@ -105,18 +106,19 @@ fn point(values: Vec<f64>) -> Option<Status> {
     Some(Status::Optimal(Solution { objective: 0.0, values }))
 }
 
-/// Nothing can do.
+/// Always says that no weights exist.
 fn denies(_: &mut Rng, _: usize) -> Option<Status> {
     Some(Status::Infeasible)
 }
 
-/// No trees at all, or few with weights of no meaning: small models, which somebody has to refuse.
+/// Returns no trees at all, or few trees with random weights: small models that the oracle has to
+/// refuse.
 fn promises(rng: &mut Rng, unknowns: usize) -> Option<Status> {
     let some = |rng: &mut Rng| if rng.u32(0..4) == 0 { rng.f64() * 8.0 } else { 0.0 };
     point((0..unknowns).map(|_| some(rng)).collect())
 }
 
-/// What is no point at all, or an unbounded program.
+/// Returns values that are no solution, or says that the program is unbounded.
 fn babbles(rng: &mut Rng, unknowns: usize) -> Option<Status> {
     match rng.u32(0..6) {
         0 => point(vec![f64::NAN; unknowns]),
@@ -128,7 +130,7 @@ fn babbles(rng: &mut Rng, unknowns: usize) -> Option<Status> {
     }
 }
 
-/// Any of these, or nothing, or the truth.
+/// Returns any of these lies, no answer, or the truth.
 fn fickle(rng: &mut Rng, unknowns: usize) -> Option<Status> {
     match rng.u32(0..6) {
         0 => denies(rng, unknowns),
@@ -152,13 +154,14 @@ fn a_solver_that_lies_leads_to_no_false_model_and_no_false_bound() {
         let honest = pruned(&model, &config, LinearSolver::Simplex);
         for liar in liars {
             runs += 1;
-            // Its model is checked on every cell; its bound must hold for the honest solver's model.
+            // `pruned` checks the model on every cell; the bound must also hold for the honest
+            // solver's model.
             let found = pruned(&model, &config, liar);
             assert!(found.lower_bound <= honest.size[1].trees, "seed {seed}: {:?}", found.lower_bound);
             assert!(honest.lower_bound <= found.size[1].trees, "seed {seed}");
             fooled += usize::from(found.size[1].trees > honest.size[1].trees);
         }
     }
-    // The lies matter: they cost trees.
+    // The lies have an effect: some results have more trees.
     assert!(runs > 80 && fooled > 20, "{runs} {fooled}");
 }

@@ -1,4 +1,4 @@
-//! The input on which the models differ, and how each scores it.
+//! The input on which the models differ, and each model's scores there.
 
 use std::fmt::Write;
 
@@ -6,9 +6,9 @@ use crate::description::Report;
 use crate::number::{self, counted};
 use crate::{escape, section};
 
-/// Columns of the input that are shown.
+/// The most columns of the input that are shown.
 const COLUMNS: usize = 200;
-/// Classes whose scores are shown.
+/// The most classes whose scores are shown.
 const CLASSES: usize = 40;
 
 pub(crate) fn html(report: &Report) -> String {
@@ -51,7 +51,7 @@ fn scores(report: &Report, scores: &[f64], winner: &str, model: usize) -> String
     let single = report.models[model].single_precision;
     let largest = scores.iter().map(|score| score.abs()).filter(|size| size.is_finite()).fold(0.0, f64::max);
     let mut html = "<dl class=\"scores\">".to_owned();
-    // The classes that matter come first where there are more than fit.
+    // If not all classes fit, those with the largest scores are shown.
     let mut order: Vec<usize> = (0..scores.len()).collect();
     if scores.len() > CLASSES {
         order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));

@@ -1,14 +1,14 @@
-//! Why trees must stay: what is proved about the smallest size, with inputs that show it.
+//! Why trees must stay: the proved lower bound, with inputs that show it.
 
 use crate::description::{Outcome, Report};
 use crate::number::{self, counted};
 use crate::{escape, section};
 
-/// Arguments that are shown.
+/// The most arguments that are shown.
 const ARGUMENTS: usize = 6;
-/// Inputs of one argument that are shown.
+/// The most inputs of one argument that are shown.
 const INPUTS: usize = 2;
-/// Columns of one input.
+/// The most columns of one input that are shown.
 const COLUMNS: usize = 12;
 
 pub(crate) fn html(report: &Report) -> String {

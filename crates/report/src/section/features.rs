@@ -1,4 +1,4 @@
-//! Columns and splits: which went, which stayed, and why.
+//! Columns and splits: which were removed, which stayed, and why.
 
 use std::fmt::Write;
 
@@ -6,11 +6,11 @@ use crate::description::{Feature, Report, SplitFate};
 use crate::number::{self, counted};
 use crate::{escape, section};
 
-/// Columns with a line of their own.
+/// The most columns that get a line of their own.
 const FEATURES: usize = 60;
-/// Ticks in a line; with more splits a tick stands for several.
+/// The most ticks on a line; with more splits a tick stands for several.
 const TICKS: usize = 160;
-/// Splits in a list.
+/// The most splits in a list.
 const LISTED: usize = 40;
 
 pub(crate) fn html(report: &Report) -> String {
@@ -114,7 +114,7 @@ fn line(feature: &Feature) -> String {
     )
 }
 
-/// One tick for each split (or group of neighbours): long where it stays, short where it is gone.
+/// One tick for each split (or group of neighbours): long if it stays, short if it was removed.
 fn ticks(feature: &Feature) -> String {
     let group = feature.splits.len().div_ceil(TICKS).max(1);
     let ticks = feature.splits.len().div_ceil(group).max(1);

@@ -33,7 +33,7 @@ pub(crate) fn html(report: &Report) -> String {
     )
 }
 
-/// Is the pruned model what the original was?
+/// Are the sizes of the two models equal?
 pub(crate) fn is_unchanged(report: &Report) -> bool {
     let size = |model: &Model| (model.trees, model.leaves, model.bytes);
     report.outcome.is_pruning() && size(&report.models[0]) == size(&report.models[1])
@@ -57,7 +57,7 @@ fn headline(report: &Report) -> String {
     let decide = if after == 1 { "decides" } else { "decide" };
     let exact = report.claim.exact;
     match report.outcome {
-        // What the library makes of these sums by rounding is not claimed.
+        // The claim does not cover the library's rounding of these sums.
         Outcome::Reduced | Outcome::BudgetReached if smaller && exact => format!(
             "The exact sums of {} decide as those of {} did",
             counted(after, "tree", "trees"),
@@ -82,7 +82,7 @@ fn headline(report: &Report) -> String {
         Outcome::Identical => "Both models decide alike".to_owned(),
         Outcome::Different => "The two models do not decide alike".to_owned(),
         Outcome::Undecided => "Not decided in the time given".to_owned(),
-        // These have their own headline.
+        // These outcomes have a headline of their own.
         Outcome::Within | Outcome::Exceeds | Outcome::Measured => String::new(),
     }
 }
@@ -105,7 +105,7 @@ fn score_headline(report: &Report, scores: &Scores) -> String {
     }
 }
 
-/// What was asked of scores, and what is known.
+/// The question about scores, and its answer.
 fn score_claim(report: &Report, scores: &Scores) -> String {
     let claim = &report.claim;
     let every_input = escape::sentence(claim.limited_to.as_deref().unwrap_or("every input"));
@@ -141,7 +141,7 @@ fn score_claim(report: &Report, scores: &Scores) -> String {
     }
 }
 
-/// The claim in a sentence, never wider than what was proved.
+/// The claim in a sentence that says no more than was proved.
 fn claim(report: &Report) -> String {
     let claim = &report.claim;
     let names = if report.outcome.is_pruning() { ["original", "pruned"] } else { ["first", "second"] };

@@ -1,4 +1,5 @@
-//! The sections of the page, each a function from the report to HTML; empty where it has nothing to say.
+//! The sections of the page: each is a function from the report to HTML, empty if it has nothing to
+//! show.
 
 pub(crate) mod counterexample;
 pub(crate) mod evidence;
@@ -14,7 +15,7 @@ pub(crate) mod weights;
 use crate::description::Value;
 use crate::escape;
 
-/// Sentences of one kind that are shown.
+/// The most sentences of one kind that are shown.
 pub(crate) const SENTENCES: usize = 20;
 
 /// A section with a heading.
@@ -22,7 +23,7 @@ fn section(id: &str, heading: &str, body: &str) -> String {
     format!("<section id=\"{id}\">\n<h2>{heading}</h2>\n{body}</section>\n")
 }
 
-/// Columns and their values, as a list that wraps; at most so many.
+/// Columns and their values, as a list that wraps; at most `most` of them.
 fn values(values: &[Value], most: usize) -> String {
     let mut html = "<dl class=\"values\">".to_owned();
     for value in values.iter().take(most) {

@@ -1,4 +1,4 @@
-//! How the run went: what was known when, and where the time went.
+//! How the run went: the known sizes over time, and how the time was spent.
 
 use std::fmt::Write;
 
@@ -7,9 +7,9 @@ use crate::description::{Moment, Report};
 use crate::number::{self, duration};
 use crate::{escape, section};
 
-/// Moments that are drawn.
+/// The most moments that are drawn.
 const MOMENTS: usize = 400;
-/// Parts of the work that are listed.
+/// The most parts of the work that are listed.
 const PHASES: usize = 20;
 
 pub(crate) fn html(report: &Report) -> String {
@@ -37,7 +37,7 @@ pub(crate) fn html(report: &Report) -> String {
     section::section("run", "The run", &html)
 }
 
-/// At most [`MOMENTS`], the first and the last among them.
+/// At most [`MOMENTS`] of the moments, always with the first and the last.
 fn thinned(history: &[Moment]) -> Vec<Moment> {
     let step = history.len().div_ceil(MOMENTS);
     let mut thin: Vec<Moment> = history.iter().step_by(step).copied().collect();
@@ -51,7 +51,7 @@ fn plots(history: &[Moment], seconds: f64) -> String {
     let last = history[history.len() - 1];
     let end = seconds.max(last.seconds);
     let x_axis = Axis::up_to(end);
-    // The picture ends with the run, not with a round number.
+    // The picture ends where the run ends, not at a round number.
     let x = |seconds: f64| SIDE * (seconds / end.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
     let below: Vec<(f64, String)> =
         x_axis.ticks().filter(|&tick| tick <= end).map(|tick| (x(tick) / SIDE, duration(tick))).collect();

@@ -1,5 +1,5 @@
-//! Scores of two models: the input on which they are farthest apart, as far as one was found, and how their distance changes when
-//! one column of it moves.
+//! Scores of two models: the input on which they are farthest apart, among those that were found,
+//! and how the distance changes when one of its columns moves.
 
 use std::fmt::Write;
 
@@ -8,11 +8,11 @@ use crate::description::{Along, Report, ScoreInput};
 use crate::number::{self, counted};
 use crate::{escape, section};
 
-/// Columns of the input that are shown.
+/// The most columns of the input that are shown.
 const COLUMNS: usize = 200;
-/// Columns whose moves are drawn.
+/// The most columns whose changes are drawn.
 const DRAWN: usize = 8;
-/// Places of a column that are drawn.
+/// The most places of a column that are drawn.
 const PLACES: usize = 400;
 
 pub(crate) fn html(report: &Report) -> String {

@@ -1,4 +1,4 @@
-//! Sizes before and after, or of the two models side by side.
+//! Sizes before and after, or of two compared models side by side.
 
 use crate::description::{Model, Report};
 use crate::number::{self, change};
@@ -94,7 +94,8 @@ fn keyed(size: &Size, sides: [&str; 2]) -> [String; 2] {
     })
 }
 
-/// A size before and after. The same model predicts as fast as it did: what was measured besides is noise.
+/// A size before and after. An unchanged model predicts as fast as before: a measured difference in
+/// time is noise.
 fn card(size: &Size, unchanged: bool) -> String {
     let measured = size.key == "prediction";
     let same = size.values[0] == size.values[1] || measured && unchanged;

@@ -6,12 +6,12 @@ use crate::description::{Report, TreeFate};
 use crate::number::{self, grouped};
 use crate::section;
 
-/// Up to here each tree has its own square; above, the bar alone tells.
+/// Up to this number each tree has its own square; with more trees only the bar is shown.
 const SQUARES: usize = 1200;
-/// Rows of the table.
+/// The most rows of the table.
 const ROWS: usize = 300;
 
-/// The fates in the order of the legend: name of the style, name, why.
+/// The fates in the order of the legend: style class, name, explanation.
 const FATES: [(&str, &str, &str); 7] = [
     ("kept", "Kept", "in the pruned model, leaf for leaf"),
     ("reweighted", "Reweighted", "in the pruned model with other leaf values"),

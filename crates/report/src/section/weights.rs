@@ -7,7 +7,8 @@ use crate::description::{Report, Spread};
 use crate::number::{counted, short};
 use crate::section;
 
-/// Up to here each tree has its own line; above, a line stands for a group of neighbours.
+/// Up to this number each tree has its own line; with more, a line stands for a group of
+/// neighbours.
 const LINES: usize = 300;
 
 pub(crate) fn html(report: &Report) -> String {
@@ -78,7 +79,7 @@ fn largest(group: &[Spread]) -> Spread {
     Spread { before: most(|spread| spread.before), after: most(|spread| spread.after) }
 }
 
-/// Round tree numbers, and the last one.
+/// Round tree numbers.
 fn ticks(trees: usize) -> Vec<(f64, String)> {
     let axis = Axis::of_counts(trees as u64 - 1);
     let place = |tree: f64| (tree + 0.5) / trees as f64;

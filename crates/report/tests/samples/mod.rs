@@ -1,4 +1,4 @@
-//! Invented reports of every kind of outcome, for the tests and for looking at.
+//! Invented reports with every kind of outcome, for the tests and for viewing.
 
 use secateur_report::{
     Along, Certificate, Claim, Counterexample, Evidence, ExampleRow, Feature, Indispensable, Model, Moment,
@@ -56,7 +56,7 @@ fn phases(parts: [(&str, f64); 6]) -> Vec<Phase> {
     parts.into_iter().map(|(name, seconds)| Phase { name: name.to_owned(), seconds }).collect()
 }
 
-/// A number between 0 and 1 that looks random and is always the same.
+/// A pseudorandom number between 0 and 1, the same in every run.
 fn noise(index: usize) -> f64 {
     let mixed = (index as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 11) as f64 / (1u64 << 53) as f64
@@ -87,7 +87,7 @@ const CREDIT: [&str; 9] = [
     "MaxDelqEver",
 ];
 
-/// 200 stumps became 17.
+/// 200 stumps became 17 trees.
 pub(crate) fn reduced() -> Report {
     let stay = [3usize, 11, 18, 29, 34, 52, 60, 71, 88, 97, 103, 120, 134, 151, 166, 180, 197];
     let trees = (0..200)
@@ -195,7 +195,7 @@ pub(crate) fn reduced() -> Report {
     }
 }
 
-/// 50 deep trees, none of which can go.
+/// 50 deep trees, none of which can be removed.
 pub(crate) fn minimal() -> Report {
     let names = [
         "Glucose",
@@ -292,7 +292,7 @@ pub(crate) fn minimal() -> Report {
     }
 }
 
-/// 500 trees, the time ran out at 311.
+/// 500 trees; the time ran out at 311.
 pub(crate) fn budget() -> Report {
     let mut report = reduced();
     report.outcome = Outcome::BudgetReached;
@@ -371,7 +371,7 @@ pub(crate) fn budget() -> Report {
     report
 }
 
-/// A conversion that decides otherwise.
+/// A conversion to another format that decides differently.
 pub(crate) fn counterexample() -> Report {
     let mut models = [
         model("churn.json", 100, 2_410, 1_211, 19, 512_331, 22e-6),
@@ -504,7 +504,7 @@ pub(crate) fn limit() -> Report {
     report
 }
 
-/// Texts about scores that try to break out.
+/// Texts about scores that try to inject markup.
 pub(crate) fn hostile_scores() -> Report {
     let evil = "\"><script>document.title='broken'</script><img src=x onerror=alert(1)>\u{202e}' & `";
     let mut report = scores();
@@ -523,7 +523,7 @@ pub(crate) fn hostile_scores() -> Report {
     report
 }
 
-/// Every text tries to break out.
+/// Every text tries to inject markup.
 pub(crate) fn hostile() -> Report {
     let evil = "\"><script>document.title='broken'</script><img src=x onerror=alert(1)>\u{202e}' & `";
     let long = "W".repeat(5000);
@@ -571,7 +571,7 @@ pub(crate) fn hostile() -> Report {
     report
 }
 
-/// More of everything than fits.
+/// More of everything than the page shows.
 pub(crate) fn huge() -> Report {
     let mut report = budget();
     report.models[0].trees = 100_000;

@@ -8,7 +8,7 @@ use crate::vectors::vectors;
 
 type V = [uint64x2_t; 4];
 
-/// With more splits a tree is walked, where masks are not kept.
+/// See `Instructions::most_splits`.
 const MOST_SPLITS: u16 = 250;
 
 vectors! {
@@ -21,7 +21,7 @@ vectors! {
     doubles: [f64; 2] => float64x2_t;
 }
 
-/// The bits of a byte, for each of two bytes.
+/// The bits of a byte, once for each of two bytes.
 const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
 #[target_feature(enable = "neon")]
@@ -48,7 +48,7 @@ fn and(a: V, b: V) -> V {
     core::array::from_fn(|part| vandq_u64(a[part], b[part]))
 }
 
-/// `b` where `a` is not set.
+/// `b` if `a` is not set, for each bit.
 #[target_feature(enable = "neon")]
 #[inline]
 fn and_not(a: V, b: V) -> V {
@@ -61,21 +61,22 @@ fn or(a: V, b: V) -> V {
     core::array::from_fn(|part| vorrq_u64(a[part], b[part]))
 }
 
-/// `a` where `s` is set, elsewhere `b`.
+/// `a` if `s` is set, otherwise `b`, for each bit.
 #[target_feature(enable = "neon")]
 #[inline]
 fn select(s: V, a: V, b: V) -> V {
     core::array::from_fn(|part| vbslq_u64(s[part], a[part], b[part]))
 }
 
-/// The rows whose byte is above the rank, which is below 255.
+/// The rows whose byte is above the rank, which must be below 255.
 #[target_feature(enable = "neon")]
 #[inline]
 fn compare(column: &Bytes, rank: u8) -> Mask {
     let (rank, bits) = (vdupq_n_u8(rank), bytes(BITS));
     let mut mask = [0; 8];
     for (mask, part) in mask.iter_mut().zip(&column.0) {
-        // One bit of each byte; then neighbours are added until a byte has those of eight.
+        // Each byte keeps one bit; then neighbouring bytes are added until a byte has the bits of
+        // eight.
         let [a, b, c, d] = quarters(*part).map(|part| vandq_u8(vcgtq_u8(part, rank), bits));
         let sixteen = vpaddq_u8(vpaddq_u8(a, b), vpaddq_u8(c, d));
         *mask = vgetq_lane_u64::<0>(vreinterpretq_u64_u8(vpaddq_u8(sixteen, sixteen)));
@@ -83,7 +84,7 @@ fn compare(column: &Bytes, rank: u8) -> Mask {
     Mask(mask)
 }
 
-/// The numbers of 64 rows whose bits are these planes.
+/// The numbers of 64 rows; bit p of a number is the row's bit in plane p.
 #[target_feature(enable = "neon")]
 #[inline]
 fn numbers(planes: &[Mask], count: usize, part: usize) -> [uint8x16_t; 4] {
@@ -93,7 +94,8 @@ fn numbers(planes: &[Mask], count: usize, part: usize) -> [uint8x16_t; 4] {
         let weight = vdupq_n_u8(1 << plane);
         let of_rows = vreinterpretq_u8_u64(vdupq_n_u64(mask.0[part]));
         for (quarter, all) in all.iter_mut().enumerate() {
-            // Byte j of a quarter gets byte j / 8 of its bits, and of these bit j % 8.
+            // Byte j of a quarter receives byte j / 8 of the quarter's bits, and keeps bit j % 8 of
+            // it.
             let spread = bytes(core::array::from_fn(|row| (2 * quarter + row / 8) as u8));
             let set = vtstq_u8(vqtbl1q_u8(of_rows, spread), bits);
             *all = vorrq_u8(*all, vandq_u8(set, weight));
@@ -107,13 +109,13 @@ fn numbers(planes: &[Mask], count: usize, part: usize) -> [uint8x16_t; 4] {
 fn expand(planes: &[Mask], count: usize) -> Bytes {
     let mut all = Bytes([[0; 64]; 8]);
     for (part, to) in all.0.iter_mut().enumerate() {
-        // Most trees have 64 leaves at most, and the loop is unrolled for as many bits.
+        // Most trees have at most 64 leaves, so that the loop for six planes is worth unrolling.
         *to = to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
     }
     all
 }
 
-/// Adds the leaf of each row, where there is a way of its own for few leaves: here is none.
+/// A faster way to add the leaves of trees with few leaves; this instruction set has none.
 #[target_feature(enable = "neon")]
 #[inline]
 fn few32(_: &[f32], _: &[Mask; PLANES], _: &mut Floats32) -> bool {
@@ -126,7 +128,7 @@ fn few64(_: &[f64], _: &[Mask; PLANES], _: &mut Floats64) -> bool {
     false
 }
 
-/// How many of sixteen numbers this one is above; none where it is no number.
+/// The number of values in the table that this value is above; 0 for NaN.
 #[target_feature(enable = "neon")]
 #[inline]
 fn above32(value: float32x4_t, table: &[f32; 16]) -> usize {
@@ -147,13 +149,13 @@ fn above64(value: float64x2_t, table: &[f64; 16]) -> usize {
     vaddvq_u64(sum) as usize
 }
 
-/// The number of thresholds that each value is above; 0 for what is no number.
+/// The number of thresholds that each value is above; 0 for NaN.
 #[target_feature(enable = "neon")]
 fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
     let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
     for (rank, &value) in rows {
         let value = vdupq_n_f32(value);
-        // The last pivot is an infinity, so that this is below sixteen.
+        // The last pivot is infinity, so that this is below sixteen.
         let pivot = if table.few { 0 } else { above32(value, &table.pivots) & 15 };
         *rank = (16 * pivot + above32(value, &table.all[pivot])) as u8;
     }
@@ -171,7 +173,7 @@ fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
 
 kernel!(#[target_feature(enable = "neon")]);
 
-/// This instruction set. There is a value only where the processor has it.
+/// This instruction set. A value of this type exists only if the processor has it.
 pub(super) struct Entered(());
 
 impl Entered {

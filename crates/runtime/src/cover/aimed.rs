@@ -1,39 +1,45 @@
-//! Rows in the leaves, each of which aims at an unreached leaf of every tree at once: about as many rows as the largest
-//! tree has leaves, times a small number, instead of one for every leaf of every tree.
+//! Makes rows that reach all leaves, where each row aims at an unreached leaf of every tree at
+//! once. It takes about as many rows as the largest tree has leaves, times a small number, instead
+//! of one row for every leaf of every tree.
 //!
 //! # How
-//! The values that matter of a feature are its *choices*. What a row may still be is a subset of the choices of each
-//! feature. A row goes through the trees, those with most unreached leaves first, to the side with more unreached leaves
-//! where both are possible, and its choices shrink on the way. A tree in which this ends in a leaf that was reached
-//! before changes nothing. One value is then taken from each subset.
+//! The interesting values of a feature are its *choices*. While a row is made, each feature has a
+//! subset of its choices left. The row passes through the trees, those with the most unreached
+//! leaves first. At each split it takes the side with more unreached leaves if that is still
+//! possible, otherwise the other one, and keeps only the choices that go there. If this ends where
+//! no leaf is unreached, the choices that the tree took away are restored. In the end one value is
+//! taken from each subset.
 //!
 //! # Why every leaf is reached
-//! A leaf is counted as unreached only if some choice of values leads there. The first tree of a row starts with all choices, so
-//! that a side without a possible choice has no unreached leaf, and the walk ends in an unreached one. So every row
-//! reaches at least one, until none is left or the limits of the cover are met.
+//! A leaf counts as unreached only if some choice of values leads there. The first tree of a row
+//! has an unreached leaf and starts with all choices; a side that no choice leads to has no
+//! unreached leaf, so that the walk ends in an unreached leaf. Every row therefore reaches at least
+//! one new leaf, until none is left or the cover meets a limit.
 
 use alloc::vec::Vec;
 
 use super::Maker;
 use crate::file::{Kind, LEAF, Tests};
 
-/// Nodes that the search for rows visits at most. A cover of a model with very deep trees, whose rows are long walks, ends
-/// there.
+/// The largest number of nodes that the search for rows visits. It ends there for models with very
+/// deep trees, whose rows have long paths.
 const MOST_VISITS: usize = 1 << 30;
 
-/// Nodes visited between two looks at who watches.
+/// Nodes visited between two calls of `watch`.
 const WATCHED: usize = 1 << 18;
 
 const NAN: u8 = 1;
 const ZERO: u8 = 2;
 
-/// What is left of a feature's choices.
+/// The choices of a feature that are left.
 #[derive(Clone, Copy)]
 struct Subset {
-    /// Numbers in ascending order: those from `low` on, before `high`. For a feature with a list: the first `high` of it.
+    /// Of the numbers in ascending order, those from `low` up to but excluding `high`. If the
+    /// choices have a list: the first `high` of the list.
     low: u32,
     high: u32,
-    /// Are missing values and zeros possible (the latter only where tests have a side for them)?
+    /// Whether missing values and zeros are left, as bits (zeros only if tests have a side for
+    /// them).
     apart: u8,
 }
 
@@ -45,20 +51,22 @@ impl Subset {
 
 /// The choices of a feature.
 struct Choices {
-    /// As a caller gives them: numbers in ascending order, then zeros where tests have a side for them, then missing values.
+    /// The values as a caller gives them: numbers in ascending order, then zeros if tests have a
+    /// side for them, then missing values.
     values: Vec<f64>,
     numbers: usize,
     zeros: usize,
     all: Subset,
-    /// Where some test is no comparison: the choices in an order whose first ones are the subset, and where each stands in it.
-    /// A subset of a subset only moves choices within it, so that the larger one comes back with its length.
+    /// Only if some test is not a comparison: the choices in an order in which those that are left
+    /// come first, and the position of each choice in that order. Narrowing a subset moves choices
+    /// only within it, so that its former length alone restores it.
     list: Option<(Vec<u32>, Vec<u32>)>,
-    /// The category code of each choice, in order, where the feature has categories.
+    /// The category code of each choice, sorted, if the feature has categories.
     codes: Vec<(Option<u32>, u32)>,
 }
 
 impl Choices {
-    /// Is this choice apart from the numbers that comparisons see, and as what?
+    /// 0 if the choice is a number that comparisons read; otherwise [`ZERO`] or [`NAN`].
     fn apart(&self, choice: usize) -> u8 {
         match choice {
             _ if choice < self.numbers => 0,
@@ -68,7 +76,7 @@ impl Choices {
     }
 }
 
-/// A test, as the choices of its feature answer it.
+/// A test, in terms of the choices of its feature.
 struct Asked {
     /// The position of its feature in `Maker::values`.
     slot: usize,
@@ -76,9 +84,10 @@ struct Asked {
 }
 
 enum Answer {
-    /// Numbers before `cut` and what is in `apart` go left.
+    /// Numbers before `cut` go left, and so do the kinds in `apart`.
     Comparison { cut: u32, apart: u8 },
-    /// These choices go left, or right, and all others to the other side.
+    /// These choices go left if `left` is set, otherwise right; all other choices go to the other
+    /// side.
     Some { choices: Vec<u32>, left: bool },
 }
 
@@ -87,14 +96,14 @@ pub(super) struct Aim {
     asked: Vec<Asked>,
     /// The right child of each split; the left one is the next node.
     right: Vec<u32>,
-    /// Unreached leaves at and below each node.
+    /// The number of unreached leaves at and below each node.
     open: Vec<u32>,
     left_of: Vec<Subset>,
     visits: usize,
     looked: usize,
 }
 
-/// Adds rows to the maker's until every leaf is reached. No where the one who watches asks for an end.
+/// Adds rows until every leaf is reached. Returns `None` if `watch` returned false.
 pub(super) fn leaves(maker: &mut Maker<'_>, watch: &mut dyn FnMut(f64) -> bool) -> Option<usize> {
     let choices: Vec<Choices> = (0..maker.values.len()).map(|slot| choices_of(maker, slot)).collect();
     let asked = (0..maker.columns.len()).map(|test| asked(maker, &choices, test as u32)).collect();
@@ -145,7 +154,7 @@ pub(super) fn leaves(maker: &mut Maker<'_>, watch: &mut dyn FnMut(f64) -> bool) 
     }
 }
 
-/// The choices of a feature, in order.
+/// The choices of a feature, sorted as [`Choices::values`] says.
 fn choices_of(maker: &Maker<'_>, slot: usize) -> Choices {
     let (feature, values) = &maker.values[slot];
     let columns = maker.columns_of(*feature);
@@ -186,7 +195,7 @@ fn choices_of(maker: &Maker<'_>, slot: usize) -> Choices {
     Choices { values, numbers, zeros, all, list, codes }
 }
 
-/// What a test asks of the choices of its feature.
+/// The answer of a test for each choice of its feature.
 fn asked(maker: &Maker<'_>, choices: &[Choices], test: u32) -> Asked {
     let (column, at) = maker.columns[test as usize];
     let column = &maker.file.columns[column as usize];
@@ -201,7 +210,7 @@ fn asked(maker: &Maker<'_>, choices: &[Choices], test: u32) -> Asked {
         })
     };
     let answer = match (&column.tests, column.kind) {
-        // Few choices are equal to a number.
+        // Only few choices are equal to a number, so that a list of them is short.
         (Tests::Numbers(numbers), Kind::Equal) => {
             let number = numbers[at as usize];
             let equal = before(number, false)..before(number, true);
@@ -217,7 +226,7 @@ fn asked(maker: &Maker<'_>, choices: &[Choices], test: u32) -> Asked {
         }
         (Tests::Sets(sets), kind) => {
             let left = kind == Kind::Member { members_left: true };
-            // What has no code may go where members go, as a missing value.
+            // A value without a code may go to the members' side, as a missing value.
             let uncoded = choices.codes.iter().take_while(|(code, _)| code.is_none());
             let coded = sets[at as usize].iter().flat_map(|&code| {
                 let first = choices.codes.partition_point(|known| known.0 < Some(code));
@@ -233,13 +242,14 @@ fn asked(maker: &Maker<'_>, choices: &[Choices], test: u32) -> Asked {
 
 impl Aim {
     fn find_right(&mut self, nodes: &[u32], tree: core::ops::Range<usize>) {
-        // The splits whose left subtree has not ended.
+        // The splits whose left subtree has not ended yet.
         let mut splits: Vec<usize> = Vec::new();
         for at in tree {
             if nodes[at] != LEAF {
                 splits.push(at);
             } else if let Some(split) = splits.pop() {
-                // A leaf ends one left subtree; the right one that follows takes the place of both.
+                // A leaf ends the left subtree of the last such split, and the right subtree of
+                // that split follows.
                 self.right[split] = at as u32 + 1;
             }
         }
@@ -247,7 +257,8 @@ impl Aim {
 
     /// Counts each leaf that some choices lead to.
     fn find_reachable(&mut self, nodes: &[u32], root: usize) {
-        // The splits above, whether their right side was taken, and what was possible before.
+        // For each split above: its node, whether its right side was taken, and the subset that was
+        // left before it.
         let mut path: Vec<(usize, bool, Subset)> = Vec::new();
         let mut at = root;
         loop {
@@ -272,7 +283,7 @@ impl Aim {
         }
     }
 
-    /// The choices of a list that go to one side, and that side.
+    /// Choices of a feature with a list that go to one side, and whether that side is the left one.
     fn listed(&self, test: u32) -> (alloc::borrow::Cow<'_, [u32]>, bool) {
         let Asked { slot, answer } = &self.asked[test as usize];
         match answer {
@@ -289,7 +300,7 @@ impl Aim {
         }
     }
 
-    /// What a comparison leaves of a subset.
+    /// The subset that a comparison leaves on one side.
     fn compared(&self, slot: usize, cut: u32, apart: u8, left: bool) -> Subset {
         let Subset { low, high, apart: before } = self.left_of[slot];
         match left {
@@ -298,7 +309,7 @@ impl Aim {
         }
     }
 
-    /// Is there a choice left that goes to this side?
+    /// Does any choice that is left go to this side?
     fn is_possible(&self, test: u32, left: bool) -> bool {
         let Asked { slot, answer } = &self.asked[test as usize];
         match (&self.choices[*slot].list, answer) {
@@ -313,7 +324,7 @@ impl Aim {
         }
     }
 
-    /// Leaves only the choices that go to this side, and returns what was possible before.
+    /// Keeps only the choices that go to this side; returns the subset that was left before.
     fn take(&mut self, test: u32, left: bool) -> Subset {
         let Asked { slot, answer } = &self.asked[test as usize];
         let (slot, before) = (*slot, self.left_of[*slot]);
@@ -339,7 +350,8 @@ impl Aim {
         before
     }
 
-    /// Shrinks what is possible so that the row ends in an unreached leaf of a tree, if that can be.
+    /// Narrows the subsets so that the row ends in an unreached leaf of a tree, if that is
+    /// possible.
     fn aim(&mut self, nodes: &[u32], root: usize, path: &mut Vec<(usize, Subset)>) {
         path.clear();
         let mut at = root;
@@ -376,7 +388,7 @@ impl Aim {
         }
     }
 
-    /// Counts the leaf that a row reaches as reached.
+    /// Marks the leaf that a row reaches as reached.
     fn mark(&mut self, maker: &Maker<'_>, root: usize, chosen: &[usize]) {
         let nodes = &maker.file.nodes;
         let walk = |open: &mut [u32], change: u32| {

@@ -1,4 +1,5 @@
-//! The rows of the second cover reach what those of the first one do, and finding them takes work in proportion.
+//! The rows of the second cover reach everything that the rows of the first one reach, and finding
+//! them takes work in proportion.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -7,7 +8,7 @@ use super::{AIMED, rows_and_visits};
 use crate::file::{File, Kind, LEAF, Tests, Tree};
 use crate::tests::{Random, left, model};
 
-/// The leaves, by tree and node, and the sides of tests that some row reaches.
+/// The leaves (as indices of nodes) and the sides of tests that any of the rows reaches.
 fn reached(file: &File, rows: &[f64]) -> (BTreeSet<usize>, BTreeSet<(usize, bool)>) {
     let tests: usize = file.columns.iter().map(|column| column.tests.len()).sum();
     let (mut leaves, mut sides) = (BTreeSet::new(), BTreeSet::new());
@@ -49,7 +50,8 @@ fn the_second_cover_reaches_every_leaf_and_side_that_the_first_one_does() {
     assert!(fewer < all);
 }
 
-/// A tree that is a chain with a test for each of its splits; each compares one of a few features.
+/// Trees that are chains with a different test at each split; each test compares one of a few
+/// features.
 fn chain(depth: usize, trees: usize, features: u32, kind: Kind) -> File {
     let mut file = crate::tests::model_of(&mut Random(1), features, 0, 0, 1);
     file.categories.clear();
@@ -66,7 +68,7 @@ fn chain(depth: usize, trees: usize, features: u32, kind: Kind) -> File {
     for _ in 0..trees {
         let first = file.nodes.len();
         let values = file.leaves.len();
-        // Left is a leaf, and right the rest.
+        // The left child is a leaf, the right one the rest of the chain.
         for split in 0..each * features as usize {
             let (feature, number) = (split % features as usize, split / features as usize);
             file.nodes.extend([(feature * each + number) as u32, LEAF]);
@@ -80,14 +82,15 @@ fn chain(depth: usize, trees: usize, features: u32, kind: Kind) -> File {
 
 #[test]
 fn the_search_visits_no_more_than_its_rows_do() {
-    // A row of a chain visits up to all of its splits, and every leaf needs a row: not more than a few times that.
+    // A row of a chain visits up to all of its splits, and every leaf needs a row. The search may
+    // visit a small multiple of that.
     for kind in [Kind::LessOrEqual, Kind::Equal] {
         for (depth, trees, features) in [(300, 1, 1), (600, 1, 3), (300, 20, 3)] {
             let file = chain(depth, trees, features, kind);
             let (rows, visits) = made(&file, AIMED);
             let values: usize = file.columns.iter().map(|column| 3 * column.tests.len() + 20).sum();
             let rows = rows.len() / file.features as usize;
-            // Equal chains: one row is in a leaf of all trees at once.
+            // The chains are equal, so that one row is in the same leaf of all trees.
             assert!(rows <= values + depth + 2, "{kind:?}, {depth}, {trees}: {rows} rows");
             assert!(
                 visits <= 2 * trees * (depth + 2) * (depth + 2),

@@ -8,7 +8,7 @@ use crate::vectors::vectors;
 
 type V = [__m256i; 2];
 
-/// With more splits a tree is walked, where masks are not kept.
+/// See `Instructions::most_splits`.
 const MOST_SPLITS: u16 = 400;
 
 vectors! {
@@ -45,7 +45,7 @@ fn and(a: V, b: V) -> V {
     [_mm256_and_si256(a[0], b[0]), _mm256_and_si256(a[1], b[1])]
 }
 
-/// `b` where `a` is not set.
+/// `b` if `a` is not set, for each bit.
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
 fn and_not(a: V, b: V) -> V {
@@ -58,7 +58,7 @@ fn or(a: V, b: V) -> V {
     [_mm256_or_si256(a[0], b[0]), _mm256_or_si256(a[1], b[1])]
 }
 
-/// `a` where `s` is set, elsewhere `b`.
+/// `a` if `s` is set, otherwise `b`, for each bit.
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
 fn select(s: V, a: V, b: V) -> V {
@@ -66,11 +66,12 @@ fn select(s: V, a: V, b: V) -> V {
     [half(s[0], a[0], b[0]), half(s[1], a[1], b[1])]
 }
 
-/// The rows whose byte is above the rank, which is below 255.
+/// The rows whose byte is above the rank, which must be below 255.
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
 fn compare(column: &Bytes, rank: u8) -> Mask {
-    // There is no comparison of unsigned bytes: above the rank is what is the larger of itself and the next rank.
+    // There is no comparison of unsigned bytes: a byte is above the rank iff it is the larger of
+    // itself and the next rank.
     let next = _mm256_set1_epi8(rank.saturating_add(1) as i8);
     let above =
         |part: __m256i| _mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_max_epu8(part, next), part)) as u32;
@@ -82,11 +83,11 @@ fn compare(column: &Bytes, rank: u8) -> Mask {
     Mask(mask)
 }
 
-/// The numbers of 64 rows whose bits are these planes.
+/// The numbers of 64 rows; bit p of a number is the row's bit in plane p.
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
 fn numbers(planes: &[Mask], count: usize, part: usize) -> [__m256i; 2] {
-    // Byte j of a half gets byte j / 8 of its bits, and of these bit j % 8.
+    // Byte j of a half receives byte j / 8 of the half's bits, and keeps bit j % 8 of it.
     let spread = bytes(core::array::from_fn(|row| (row / 8) as u8));
     let bit = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
     let mut all = zero();
@@ -108,13 +109,13 @@ fn numbers(planes: &[Mask], count: usize, part: usize) -> [__m256i; 2] {
 fn expand(planes: &[Mask], count: usize) -> Bytes {
     let mut all = Bytes([[0; 64]; 8]);
     for (part, to) in all.0.iter_mut().enumerate() {
-        // Most trees have 64 leaves at most, and the loop is unrolled for as many bits.
+        // Most trees have at most 64 leaves, so that the loop for six planes is worth unrolling.
         *to = to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
     }
     all
 }
 
-/// Adds the leaf of each row, where there is a way of its own for few leaves: here is none.
+/// A faster way to add the leaves of trees with few leaves; this instruction set has none.
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
 fn few32(_: &[f32], _: &[Mask; PLANES], _: &mut Floats32) -> bool {
@@ -145,13 +146,13 @@ pub(super) fn above64(value: __m256d, table: &[f64; 16]) -> u32 {
     bits.count_ones()
 }
 
-/// The number of thresholds that each value is above; 0 for what is no number.
+/// The number of thresholds that each value is above; 0 for NaN.
 #[target_feature(enable = "avx2,popcnt")]
 fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
     let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
     for (rank, &value) in rows {
         let value = _mm256_set1_ps(value);
-        // The last pivot is an infinity, so that this is below sixteen.
+        // The last pivot is infinity, so that this is below sixteen.
         let pivot = if table.few { 0 } else { above32(value, &table.pivots) as usize & 15 };
         *rank = (16 * pivot as u32 + above32(value, &table.all[pivot])) as u8;
     }
@@ -169,7 +170,7 @@ fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
 
 kernel!(#[target_feature(enable = "avx2,popcnt")]);
 
-/// This instruction set. There is a value only where the processor has it.
+/// This instruction set. A value of this type exists only if the processor has it.
 pub(super) struct Entered(());
 
 impl Entered {

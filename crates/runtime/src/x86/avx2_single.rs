@@ -1,5 +1,5 @@
-//! One row at a time with AVX2. Its instruction that picks bytes by their number reaches sixteen, so that a row is looked up in several
-//! tables: more than a few are not worth it.
+//! One row at a time with AVX2. Its instruction that picks bytes by their index reaches only
+//! sixteen bytes, so that a row is looked up in several tables: more than a few are not worth it.
 
 use core::arch::x86_64::*;
 
@@ -8,7 +8,7 @@ use crate::single::{Place, RowBytes, TREES, single_kernel};
 use crate::sliced::Table;
 use crate::vectors::vectors;
 
-/// Byte columns that a row may have here.
+/// Byte columns that a row may have on this path.
 pub(super) const MOST_COLUMNS: usize = 64;
 
 vectors! {
@@ -17,12 +17,12 @@ vectors! {
     table: [u8; 16] => __m128i;
 }
 
-/// The number of thresholds that a number is above.
+/// The number of thresholds that a value is above; it must not be NaN.
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
 fn rank32(table: &Table<f32>, value: f32) -> u8 {
     let value = _mm256_set1_ps(value);
-    // The last pivot is an infinity, so that this is below sixteen.
+    // The last pivot is infinity, so that this is below sixteen.
     let pivot = if table.few { 0 } else { above32(value, &table.pivots) as usize & 15 };
     (16 * pivot as u32 + above32(value, &table.all[pivot])) as u8
 }
@@ -35,7 +35,8 @@ fn rank64(table: &Table<f64>, value: f64) -> u8 {
     (16 * pivot as u32 + above64(value, &table.all[pivot])) as u8
 }
 
-/// The leaf of each tree of two blocks in a row of so many bytes; the second block is not longer than the first.
+/// The leaf of each tree of two blocks, for a row of `columns` bytes. The second block must not be
+/// longer than the first.
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
 fn leaves(blocks: [&[Place]; 2], row: &RowBytes, columns: usize) -> [[u8; TREES]; 2] {
@@ -47,7 +48,7 @@ fn leaves(blocks: [&[Place]; 2], row: &RowBytes, columns: usize) -> [[u8; TREES]
     })
 }
 
-/// The same for a row of at most `TABLES` times 16 bytes.
+/// Does the same for one block and a row of at most `TABLES` times 16 bytes.
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
 fn leaves_in<const TABLES: usize>(places: &[Place], row: &RowBytes) -> [u8; TREES] {
@@ -63,18 +64,20 @@ fn leaves_in<const TABLES: usize>(places: &[Place], row: &RowBytes) -> [u8; TREE
         for (half, leaves) in leaves.iter_mut().enumerate() {
             let mut found = _mm256_setzero_si256();
             for (part, &table) in tables.iter().enumerate() {
-                // A byte whose number has its top bit set is zero: numbers below this table wrap around to that, and numbers above
-                // it get there by the addition, which saturates.
+                // The instruction gives zero for an index whose top bit is set. Indices below this
+                // table wrap around and have that bit; the saturating addition sets it for indices
+                // above the table.
                 let from = _mm256_sub_epi8(columns[half], _mm256_set1_epi8(16 * part as i8));
                 let from = if TABLES == 1 { from } else { _mm256_adds_epu8(from, beyond) };
                 found = _mm256_or_si256(found, _mm256_shuffle_epi8(table, from));
             }
-            // There is no comparison of unsigned bytes: not above the rank is what is the smaller of itself and the rank, and not before
-            // the first leaf what is the larger of itself and that.
+            // There is no comparison of unsigned bytes: a byte is not above the rank iff it is the
+            // smaller of itself and the rank, and a leaf is not before the first one iff it is the
+            // larger of both.
             let left = _mm256_cmpeq_epi8(_mm256_min_epu8(found, ranks[half]), found);
             let within = _mm256_cmpeq_epi8(_mm256_max_epu8(*leaves, firsts[half]), *leaves);
             let taken = _mm256_andnot_si256(left, within);
-            // The next leaf is larger than any so far.
+            // The next leaf has a larger number than all before it.
             *leaves = _mm256_max_epu8(*leaves, _mm256_and_si256(taken, next));
         }
     }

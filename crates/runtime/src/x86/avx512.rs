@@ -8,7 +8,7 @@ use crate::vectors::vectors;
 
 type V = __m512i;
 
-/// With more splits a tree is walked, where masks are not kept.
+/// See `Instructions::most_splits`.
 const MOST_SPLITS: u16 = 500;
 
 vectors! {
@@ -46,7 +46,7 @@ fn and(a: V, b: V) -> V {
     _mm512_and_si512(a, b)
 }
 
-/// `b` where `a` is not set.
+/// `b` if `a` is not set, for each bit.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
 #[inline]
 fn and_not(a: V, b: V) -> V {
@@ -59,7 +59,7 @@ fn or(a: V, b: V) -> V {
     _mm512_or_si512(a, b)
 }
 
-/// `a` where `s` is set, elsewhere `b`.
+/// `a` if `s` is set, otherwise `b`, for each bit.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
 #[inline]
 fn select(s: V, a: V, b: V) -> V {
@@ -78,7 +78,7 @@ fn compare(column: &Bytes, rank: u8) -> Mask {
     Mask(mask)
 }
 
-/// The numbers of 64 rows whose bits are these planes.
+/// The numbers of 64 rows; bit p of a number is the row's bit in plane p.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
 #[inline]
 fn numbers(planes: &[Mask], count: usize, part: usize) -> __m512i {
@@ -99,7 +99,8 @@ fn expand(planes: &[Mask], count: usize) -> Bytes {
     all
 }
 
-/// Adds the leaf of each row, of at most 64 leaves: they fit into four registers.
+/// Adds the leaf of each row of a tree with at most 64 leaves, whose values fit into four
+/// registers. Returns false, and adds nothing, for more leaves.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
 fn few32(table: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32) -> bool {
     if table.len() > 64 {
@@ -162,7 +163,7 @@ fn few64(table: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64) -> bool {
     true
 }
 
-/// The number of thresholds that each value is above; 0 for what is no number.
+/// The number of thresholds that each value is above; 0 for NaN.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
 fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
     let pivots = floats(table.pivots);
@@ -176,7 +177,7 @@ fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
     }
     for (rank, &value) in rows {
         let value = _mm512_set1_ps(value);
-        // The last pivot is an infinity, so that this is below sixteen.
+        // The last pivot is infinity, so that this is below sixteen.
         let pivot = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, pivots).count_ones() as usize & 15;
         let below = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, floats(table.all[pivot])).count_ones();
         *rank = (16 * pivot as u32 + below) as u8;
@@ -204,7 +205,7 @@ fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
 
 kernel!(#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]);
 
-/// This instruction set. There is a value only where the processor has it.
+/// This instruction set. A value of this type exists only if the processor has it.
 pub(super) struct Entered(());
 
 impl Entered {

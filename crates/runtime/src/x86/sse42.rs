@@ -8,7 +8,7 @@ use crate::vectors::vectors;
 
 type V = [__m128i; 4];
 
-/// With more splits a tree is walked, where masks are not kept.
+/// See `Instructions::most_splits`.
 const MOST_SPLITS: u16 = 250;
 
 vectors! {
@@ -45,7 +45,7 @@ fn and(a: V, b: V) -> V {
     core::array::from_fn(|part| _mm_and_si128(a[part], b[part]))
 }
 
-/// `b` where `a` is not set.
+/// `b` if `a` is not set, for each bit.
 #[target_feature(enable = "sse4.2,popcnt")]
 #[inline]
 fn and_not(a: V, b: V) -> V {
@@ -58,7 +58,7 @@ fn or(a: V, b: V) -> V {
     core::array::from_fn(|part| _mm_or_si128(a[part], b[part]))
 }
 
-/// `a` where `s` is set, elsewhere `b`.
+/// `a` if `s` is set, otherwise `b`, for each bit.
 #[target_feature(enable = "sse4.2,popcnt")]
 #[inline]
 fn select(s: V, a: V, b: V) -> V {
@@ -67,11 +67,12 @@ fn select(s: V, a: V, b: V) -> V {
     })
 }
 
-/// The rows whose byte is above the rank, which is below 255.
+/// The rows whose byte is above the rank, which must be below 255.
 #[target_feature(enable = "sse4.2,popcnt")]
 #[inline]
 fn compare(column: &Bytes, rank: u8) -> Mask {
-    // There is no comparison of unsigned bytes: above the rank is what is the larger of itself and the next rank.
+    // There is no comparison of unsigned bytes: a byte is above the rank iff it is the larger of
+    // itself and the next rank.
     let next = _mm_set1_epi8(rank.saturating_add(1) as i8);
     let mut mask = [0; 8];
     for (mask, part) in mask.iter_mut().zip(&column.0) {
@@ -83,11 +84,11 @@ fn compare(column: &Bytes, rank: u8) -> Mask {
     Mask(mask)
 }
 
-/// The numbers of 64 rows whose bits are these planes.
+/// The numbers of 64 rows; bit p of a number is the row's bit in plane p.
 #[target_feature(enable = "sse4.2,popcnt")]
 #[inline]
 fn numbers(planes: &[Mask], count: usize, part: usize) -> V {
-    // Byte j of a quarter gets byte j / 8 of its bits, and of these bit j % 8.
+    // Byte j of a quarter receives byte j / 8 of the quarter's bits, and keeps bit j % 8 of it.
     let spread = bytes(core::array::from_fn(|row| (row / 8) as u8));
     let bit = _mm_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
     let mut all = zero();
@@ -108,13 +109,13 @@ fn numbers(planes: &[Mask], count: usize, part: usize) -> V {
 fn expand(planes: &[Mask], count: usize) -> Bytes {
     let mut all = Bytes([[0; 64]; 8]);
     for (part, to) in all.0.iter_mut().enumerate() {
-        // Most trees have 64 leaves at most, and the loop is unrolled for as many bits.
+        // Most trees have at most 64 leaves, so that the loop for six planes is worth unrolling.
         *to = to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
     }
     all
 }
 
-/// Adds the leaf of each row, where there is a way of its own for few leaves: here is none.
+/// A faster way to add the leaves of trees with few leaves; this instruction set has none.
 #[target_feature(enable = "sse4.2,popcnt")]
 #[inline]
 fn few32(_: &[f32], _: &[Mask; PLANES], _: &mut Floats32) -> bool {
@@ -143,13 +144,13 @@ fn above64(value: __m128d, table: &[f64; 16]) -> u32 {
     parts.iter().map(|&part| of(part)).sum()
 }
 
-/// The number of thresholds that each value is above; 0 for what is no number.
+/// The number of thresholds that each value is above; 0 for NaN.
 #[target_feature(enable = "sse4.2,popcnt")]
 fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
     let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
     for (rank, &value) in rows {
         let value = _mm_set1_ps(value);
-        // The last pivot is an infinity, so that this is below sixteen.
+        // The last pivot is infinity, so that this is below sixteen.
         let pivot = if table.few { 0 } else { above32(value, &table.pivots) as usize & 15 };
         *rank = (16 * pivot as u32 + above32(value, &table.all[pivot])) as u8;
     }
@@ -167,7 +168,7 @@ fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
 
 kernel!(#[target_feature(enable = "sse4.2,popcnt")]);
 
-/// This instruction set. There is a value only where the processor has it.
+/// This instruction set. A value of this type exists only if the processor has it.
 pub(super) struct Entered(());
 
 impl Entered {

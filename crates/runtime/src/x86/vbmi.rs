@@ -1,4 +1,4 @@
-//! One row at a time with AVX-512 and its instruction that picks bytes by their number (VBMI).
+//! One row at a time with AVX-512 and VBMI, whose instruction picks bytes by their index.
 
 use core::arch::x86_64::*;
 
@@ -13,14 +13,14 @@ vectors! {
     doubles: [f64; 8] => __m512d;
 }
 
-/// The number of thresholds that a number is above.
+/// The number of thresholds that a value is above; it must not be NaN.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]
 #[inline]
 fn rank32(table: &Table<f32>, value: f32) -> u8 {
     let value = _mm512_set1_ps(value);
     let above =
         |table: [f32; 16]| _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, floats(table)).count_ones() as usize;
-    // The last pivot is an infinity, so that this is below sixteen.
+    // The last pivot is infinity, so that this is below sixteen.
     let pivot = if table.few { 0 } else { above(table.pivots) & 15 };
     (16 * pivot + above(table.all[pivot])) as u8
 }
@@ -39,7 +39,8 @@ fn rank64(table: &Table<f64>, value: f64) -> u8 {
     (16 * pivot + above(&table.all[pivot])) as u8
 }
 
-/// The leaf of each tree of two blocks in a row of so many bytes; the second block is not longer than the first.
+/// The leaf of each tree of two blocks, for a row of `columns` bytes. The second block must not be
+/// longer than the first.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]
 #[inline]
 fn leaves(blocks: [&[Place]; 2], row: &RowBytes, columns: usize) -> [[u8; TREES]; 2] {
@@ -50,7 +51,7 @@ fn leaves(blocks: [&[Place]; 2], row: &RowBytes, columns: usize) -> [[u8; TREES]
     }
 }
 
-/// The same for a row of at most `TABLES` times 64 bytes.
+/// Does the same for a row of at most `TABLES` times 64 bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,popcnt")]
 #[inline]
 fn leaves_in<const TABLES: usize>([long, short]: [&[Place]; 2], row: &RowBytes) -> [[u8; TREES]; 2] {
@@ -72,7 +73,8 @@ fn leaves_in<const TABLES: usize>([long, short]: [&[Place]; 2], row: &RowBytes) 
     };
     let one = _mm512_set1_epi8(1);
     let [mut first, mut second, mut next] = [_mm512_setzero_si512(); 3];
-    // A step waits for the one before it, but not for the other block's.
+    // A step depends on the one before it in the same block, but not on the other block: two blocks
+    // keep the processor busy.
     for (long, short) in long.iter().zip(short) {
         next = _mm512_add_epi8(next, one);
         first = moved(first, long, next);

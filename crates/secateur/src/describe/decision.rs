@@ -8,11 +8,11 @@ use crate::text::{number, printable};
 #[derive(Serialize)]
 pub(super) struct DecisionFacts {
     pub(super) rule: &'static str,
-    /// Which score decides, for a threshold.
+    /// The score that is compared, if the rule is a threshold.
     score: Option<usize>,
     threshold: Option<f64>,
     strict: Option<bool>,
-    /// The factor on the score inside a sigmoid.
+    /// The factor that the score is multiplied by inside a sigmoid.
     scale: Option<f64>,
     pub(super) words: String,
 }
@@ -22,7 +22,7 @@ impl DecisionFacts {
         self.threshold.is_some()
     }
 
-    /// `logistic` is the factor of the model's logistic function, where it has one.
+    /// `logistic` is the factor of the model's logistic function, if it has one.
     pub(super) fn of(ensemble: &Ensemble, logistic: Option<f64>) -> Self {
         let words = words(ensemble, logistic);
         let none = Self { rule: "argmax", score: None, threshold: None, strict: None, scale: None, words };
@@ -55,7 +55,8 @@ fn words(ensemble: &Ensemble, logistic: Option<f64>) -> String {
             };
             let compared = if strict { "above" } else { "at least" };
             let limit = number(threshold, ensemble.accumulation().number);
-            // A threshold on the probability itself is far from zero.
+            // The threshold in scores is far from zero if the library compares the probability
+            // itself.
             let why = if logistic.is_some() && strict && (0.0..1e-6).contains(&threshold) && threshold > 0.0 {
                 " (the probability rounds to more than one half)"
             } else {
@@ -108,7 +109,7 @@ fn words(ensemble: &Ensemble, logistic: Option<f64>) -> String {
     }
 }
 
-/// What a library makes of scores, in words.
+/// The function that a library applies to scores, in words.
 pub fn transform_words(transform: Transform, scores: &str) -> String {
     match transform {
         Transform::Exp => format!("exp of {scores}"),

@@ -1,4 +1,5 @@
-//! Everything `inspect` says, as data: the JSON object's keys are the names here (see the crate's docs).
+//! All facts that `inspect` reports, as data. The names here are the keys of the JSON object (see
+//! the crate's docs).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -15,13 +16,13 @@ use crate::logistic;
 
 #[derive(Serialize)]
 pub(super) struct Facts {
-    /// None for a model that is in no file, and so is its size.
+    /// `None`, like the size below, for a model that does not come from a file.
     pub(super) file: Option<String>,
     pub(super) bytes: Option<u64>,
     pub(super) framework: &'static str,
     pub(super) dialect: String,
     pub(super) trees: usize,
-    /// Those of them that are a single leaf of zero.
+    /// How many of them are a single leaf of zero.
     pub(super) empty_trees: usize,
     pub(super) leaves: usize,
     pub(super) depth: usize,
@@ -34,7 +35,7 @@ pub(super) struct Facts {
     pub(super) decision: DecisionFacts,
     pub(super) band: BandFacts,
     pub(super) log10_cells: Option<f64>,
-    /// The domain that was asked about, or null.
+    /// The domain that the caller gave, or null.
     pub(super) domain: Value,
     #[serde(skip)]
     pub(super) domain_words: Vec<String>,
@@ -56,7 +57,8 @@ pub(super) struct ColumnFacts {
     #[serde(rename = "type")]
     pub(super) kind: &'static str,
     pub(super) splits: usize,
-    /// How many categories the file knows, `None` for a number or where it does not say.
+    /// How many categories the file lists; `None` for a numeric column, or if the file does not
+    /// say.
     pub(super) categories: Option<usize>,
     pub(super) labels: Option<Vec<String>>,
 }
@@ -74,7 +76,7 @@ pub(super) struct InputFacts {
     pub(super) missing: bool,
     pub(super) infinities: bool,
     pub(super) zero_window: Option<f64>,
-    /// Some split sends zero to a side of its own.
+    /// Does some split send zero to a side of its own?
     pub(super) zero_branch: bool,
     pub(super) unseen_categories: Option<&'static str>,
 }
@@ -87,7 +89,7 @@ pub(super) struct ScoreFacts {
     pub(super) intercept: &'static str,
     pub(super) order: &'static str,
     pub(super) average: Option<AverageFacts>,
-    /// What sums are multiplied by before the intercept is added.
+    /// The factor that sums are multiplied by before the intercept is added.
     pub(super) scale: Option<f64>,
 }
 
@@ -147,7 +149,7 @@ pub(super) fn number_name(number: NumberType) -> &'static str {
     }
 }
 
-/// What the splits of all trees are, counted once.
+/// Counts over the splits of all trees.
 struct SplitFacts {
     distinct: usize,
     by_feature: BTreeMap<FeatureId, FeatureSplits>,
@@ -182,7 +184,7 @@ impl SplitFacts {
 
 /// Splits with equal keys send every value to the same side.
 fn key(split: Split<'_>) -> (FeatureId, u8, u64, &[u32], [bool; 2]) {
-    // The two zeros are one threshold.
+    // Negative and positive zero are the same threshold.
     let bits = |number: f64| (number + 0.0).to_bits();
     let (kind, bits, set, side): (_, _, &[u32], _) = match split.test {
         Test::Less { threshold } => (0, bits(threshold), &[], false),
@@ -234,7 +236,8 @@ impl FeatureFacts {
             }
         };
         let all = (0..features.len()).map(FeatureId::new);
-        // Made-up names say nothing, and a file may declare millions of columns it never uses.
+        // Columns without names are listed only if a split uses them: a file may declare millions
+        // of columns it never uses.
         let shown = |feature: &FeatureId| features.has_names() || splits.by_feature.contains_key(feature);
         Self {
             count: features.len(),
@@ -308,7 +311,7 @@ impl ScoreFacts {
 impl BandFacts {
     fn of(file: &ModelFile) -> Self {
         let ensemble = file.ensemble();
-        // A regressor has no boundary that a band could be around.
+        // A regressor has no decision boundary, so it has no band.
         let score = ensemble.certain_margin().filter(|_| ensemble.decision().is_classifier());
         let probability = match (score, file.logistic_scale(), ensemble.decision()) {
             (Some(score), Some(scale), secateur_model::Decision::Threshold { threshold, .. }) => {

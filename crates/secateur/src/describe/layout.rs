@@ -1,4 +1,4 @@
-//! The facts laid out for a terminal; no colour is needed to read them.
+//! Lays the facts out for a terminal; the text is readable without colour.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::facts::{ColumnFacts, Facts, FeatureFacts};
 use crate::logistic;
 use crate::text::{counted, entry, grouped, printable};
 
-/// How many features, classes and labels are listed unless all are wanted.
+/// How many features and classes, and how many labels, are listed by default.
 const SHOWN: usize = 20;
 const SHOWN_LABELS: usize = 6;
 
@@ -136,7 +136,7 @@ fn number(value: f64, kind: &str) -> String {
     crate::text::number(value, kind)
 }
 
-/// How far a regressor's scores may be from exact sums.
+/// How far a regressor's scores may be from the exact sums.
 fn rounding(facts: &Facts) -> String {
     match &facts.band.rounding {
         None => "a sum may overflow its number type".to_owned(),

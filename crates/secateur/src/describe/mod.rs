@@ -1,4 +1,5 @@
-//! What a model is. [`facts`] gathers, [`layout`] lays out for people; the JSON object is the facts as they are.
+//! Describes a model. [`facts`] collects the facts and serialises to JSON; [`layout`] lays them out
+//! for people.
 
 mod decision;
 mod facts;
@@ -11,11 +12,12 @@ use serde_json::Value;
 pub use decision::transform_words;
 use facts::Facts;
 
-/// What a model is, as [`describe`] found it.
+/// The description of a model, from [`describe`].
 pub struct Description(Facts);
 
-/// What a model is: trees, leaves, splits, features, classes, accepted inputs, decision rule, rounding band. `place`
-/// is the path of its file, as it is to be shown, and its size; `None` for a model in memory.
+/// Describes a model: trees, leaves, splits, features, classes, accepted inputs, decision rule,
+/// rounding band. `place` is the path of its file, as reports show it, and its size; `None` for a
+/// model in memory.
 ///
 /// ```
 /// let model = secateur::ModelFile::parse(secateur::demo::MODEL)?;
@@ -28,7 +30,7 @@ pub fn describe(file: &ModelFile, place: Option<(String, u64)>) -> Description {
     Description(Facts::gather(file, place, file.ensemble(), Value::Null, Vec::new()))
 }
 
-/// The same, and what a domain leaves of the model's inputs.
+/// As [`describe`], with the part of the model's inputs that a domain leaves.
 pub fn describe_within(
     file: &ModelFile,
     place: Option<(String, u64)>,
@@ -47,7 +49,7 @@ impl Description {
         serde_json::to_value(&self.0).expect("facts are plain numbers, texts and lists")
     }
 
-    /// The facts for people; `verbose` with every feature, class and label.
+    /// The facts for people; with `verbose`, every feature, class and label.
     pub fn words(&self, verbose: bool) -> String {
         layout::lay_out(&self.0, verbose)
     }

@@ -1,10 +1,12 @@
-//! Inputs that show a split to be needed: two that differ in one column only, on either side of one split,
-//! and that the original decides for different classes, each by more than the band.
+//! Pairs of inputs that show a split to be needed. The two inputs of a pair differ in one column
+//! only, lie on either side of one split, and the original decides them for different classes, each
+//! by more than the band.
 //!
-//! Every model that decides as the original does must tell the two apart, so one of the splits between them
-//! must stay; where only one tree has such a split, that tree must stay. Each pair is evaluated in exact
-//! arithmetic. The run's own pairs come first; beyond them finding is luck (rows near the decision boundary are
-//! tried), so a split without a pair may be needed all the same.
+//! Every model that decides as the original does must tell the two inputs apart, so at least one of
+//! the splits between them must stay; if only one tree has such a split, that tree must stay. Each
+//! pair is evaluated in exact arithmetic. The pairs that the run itself found come first. Others
+//! are found by trying rows near the decision boundary, which may miss some, so a split without a
+//! pair may be needed too.
 
 use std::collections::BTreeSet;
 
@@ -16,18 +18,18 @@ use secateur_report as page;
 use super::splits::Question;
 use crate::text::number;
 
-/// Rows that are looked at.
+/// Rows that are examined.
 const ROWS: usize = 600;
-/// Rows nearest to the boundary that are changed.
+/// Rows nearest to the decision boundary, which are then varied.
 const NEAREST: usize = 80;
-/// Pairs that are evaluated at most.
+/// The most pairs that are evaluated.
 const EVALUATED: usize = 60_000;
 /// Pairs that are shown.
 const SHOWN: usize = 8;
 /// Columns of a row that are shown.
 const COLUMNS: usize = 60;
 
-/// A pair of inputs and what it shows.
+/// A pair of inputs, and the split and trees that it shows to be needed.
 struct Pair {
     feature: FeatureId,
     rows: [Vec<f64>; 2],
@@ -38,7 +40,7 @@ struct Pair {
     trees: Vec<TreeId>,
 }
 
-/// The pairs that were found, at most one for each place between two cells.
+/// The pairs that were found, at most one for each boundary between two cells.
 #[derive(Default)]
 pub(super) struct Crossings {
     pairs: Vec<Pair>,
@@ -98,7 +100,7 @@ impl Crossings {
         }
         trees.dedup();
         let Some(question) = questions.first() else { return };
-        // With two questions between the same cells either may be the one that matters.
+        // If there are two splits between the same cells, either may be the needed one.
         if questions.len() == 1 {
             self.found.insert((feature, question.clone()));
         }
@@ -158,7 +160,7 @@ impl Pair {
             feature: ensemble.features().name(feature).into_owned(),
             value: value_words(ensemble, feature, self.rows[side][feature.index()]),
         };
-        // The column that is crossed comes first.
+        // The column that differs comes first.
         let others = used.iter().copied().filter(|&feature| feature != self.feature);
         let columns = std::iter::once(self.feature).chain(others).take(COLUMNS);
         page::ExampleRow {
@@ -169,7 +171,7 @@ impl Pair {
     }
 }
 
-/// What stands in a column, as people read it.
+/// The value of a column, as people read it.
 fn value_words(ensemble: &Ensemble, feature: FeatureId, value: f64) -> String {
     let label = ensemble.features().categories(feature).and_then(|categories| {
         let code = categories.code(value)?;
@@ -182,10 +184,11 @@ fn value_words(ensemble: &Ensemble, feature: FeatureId, value: f64) -> String {
     }
 }
 
-/// Both rows, their classes, their leads, the column.
+/// Two rows with their classes and leads, and the column in which they differ.
 type Crossed = ([Vec<f64>; 2], [ClassId; 2], [f64; 2], FeatureId);
 
-/// The row with the two values in one column, if that changes a decision that is certain on both sides.
+/// The row with each of two values in one column, if this changes a decision that is certain on
+/// both sides.
 fn cross(
     ensemble: &Ensemble,
     row: &[f64],
@@ -198,12 +201,14 @@ fn cross(
         row[feature.index()] = value;
         row
     });
-    // The library's own arithmetic is fast and nearly always right; what passes is judged exactly.
+    // The library's own arithmetic is fast and nearly always right; pairs that pass it are judged
+    // exactly.
     let fast = Predictor::new(ensemble).classes(&rows.concat()).ok()?;
     if fast[0] == fast[1] { None } else { judged(ensemble, rows, feature, band) }
 }
 
-/// The two rows, if they differ in this column only and are decided differently, each by more than the band.
+/// The two rows, if they differ in this column only and are decided differently, each by more than
+/// the band.
 fn judged(
     ensemble: &Ensemble,
     rows: [Vec<f64>; 2],
@@ -212,7 +217,7 @@ fn judged(
 ) -> Option<Crossed> {
     let same =
         |(index, (a, b)): (usize, (&f64, &f64))| index == feature.index() || a.to_bits() == b.to_bits();
-    // Inputs that the claim is not about show nothing.
+    // Inputs outside of the claim show nothing.
     let counts = rows.iter().all(|row| ensemble.accepts(row));
     if !counts || !rows[0].iter().zip(&rows[1]).enumerate().all(same) {
         return None;
@@ -265,7 +270,7 @@ fn gap(scores: &[f64]) -> f64 {
 /// Rows of cells chosen at random, always the same ones.
 pub(super) fn invented_rows(ensemble: &Ensemble, count: usize) -> Vec<Vec<f64>> {
     let Ok(grid) = Grid::new(&[ensemble]) else { return Vec::new() };
-    // Many columns make long rows; a few thousand values are enough to go by.
+    // Many columns make long rows; a few million values are enough.
     let count = count.min(4_000_000 / ensemble.features().len().max(1));
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = |below: usize| {

@@ -1,7 +1,8 @@
-//! Results as the plain data that an HTML page is made from.
+//! Turns results into the plain data that an HTML page is made from.
 //!
-//! What the page adds to the result (which splits stay, why trees must stay, prediction times) is worked out
-//! here from the two files, with everything that is called known evaluated exactly.
+//! The facts that the page adds to the result (which splits stay, why trees must stay, prediction
+//! times) are computed here from the two files. Everything that the page calls known was evaluated
+//! exactly.
 
 mod crossing;
 mod splits;
@@ -21,12 +22,12 @@ use splits::SplitTable;
 
 /// Rows whose prediction is timed.
 const TIMED_ROWS: usize = 2_000;
-/// How long a model's prediction is measured.
+/// How long the prediction of one model is measured.
 const TIMED: Duration = Duration::from_millis(60);
-/// Moments of a run that are kept.
+/// The most moments of a run that are recorded.
 const MOMENTS: usize = 20_000;
 
-/// What was known when, kept while a run goes on.
+/// The course of a run: the sizes known at each moment.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     started: Instant,
@@ -39,7 +40,7 @@ impl History {
         Self { started: Instant::now(), moments: Vec::new(), trees }
     }
 
-    /// Keeps the status if it has news.
+    /// Records the status if it has changed.
     pub(crate) fn note(&mut self, status: &Status) {
         let moment = page::Moment {
             seconds: self.started.elapsed().as_secs_f64(),
@@ -66,7 +67,7 @@ impl History {
     }
 }
 
-/// Two model files with what a page says of each.
+/// Two model files with the names and sizes that a page shows.
 pub(crate) struct Pair<'a> {
     pub(crate) names: [&'a str; 2],
     pub(crate) files: [&'a ModelFile; 2],
@@ -99,7 +100,7 @@ impl Pair<'_> {
     }
 }
 
-/// What certificates know a model by, and the digest of its file where it has one.
+/// The model digest that certificates use, and the digest of its file if it has one.
 fn digests(file: &ModelFile) -> Vec<(String, String)> {
     let mut digests = vec![("model, as in certificates".to_owned(), Digest::of(file.ensemble()).to_string())];
     let mut bytes = Vec::new();
@@ -109,11 +110,12 @@ fn digests(file: &ModelFile) -> Vec<(String, String)> {
     digests
 }
 
-/// The time of now, in words.
+/// The current time, in words.
 pub(crate) fn now() -> String {
     let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let (days, minutes) = (seconds / 86_400, seconds % 86_400 / 60);
-    // Years that begin in March, so that the day of a leap year comes last (days from civil, the other way round).
+    // Years are counted from March, so that the day of a leap year comes last (the inverse of the
+    // days-from-civil algorithm).
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
@@ -125,7 +127,7 @@ pub(crate) fn now() -> String {
     format!("{year}-{month:02}-{date:02} {:02}:{:02} UTC", minutes / 60, minutes % 60)
 }
 
-/// A certificate that was written and that the checker has accepted.
+/// A certificate that was written and accepted by the checker.
 pub(crate) fn certificate(path: &str, bytes: u64) -> page::Certificate {
     page::Certificate { file: path.to_owned(), bytes, checked: true }
 }
@@ -136,15 +138,15 @@ pub(crate) fn classes(ensemble: &Ensemble) -> Vec<String> {
     (0..classes.len()).map(|class| classes.text(ClassId::new(class)).into_owned()).collect()
 }
 
-/// What a claim looks at.
+/// The subject of a claim.
 #[derive(Clone, Copy)]
 pub(crate) enum Seen {
-    /// Decisions, at this cut in place of the library's own.
+    /// Decisions; with a cut, at that cut instead of the library's own threshold.
     Decisions(Option<Cut>),
     Scores,
 }
 
-/// What `prune` adds to the page: fates, weights, splits, evidence, history.
+/// Adds the parts of the page that only `prune` has: fates, weights, splits, evidence, history.
 pub(crate) fn pruning(
     pair: &Pair<'_>,
     pruned: &Pruned,
@@ -158,12 +160,12 @@ pub(crate) fn pruning(
         _ => None,
     };
     let original = cut.as_ref().unwrap_or(original);
-    // What is shown is what the claim is about.
+    // The page shows the model within the domain of the claim.
     let narrowed = original.within(&pruned.domain);
     let original = narrowed.as_deref().unwrap_or(original);
     let crossings = match seen {
         Seen::Decisions(_) => Crossings::find(original, pair.rows, pruned.band, pruned.relevant.as_ref()),
-        // A pair of inputs that are decided differently says nothing of scores.
+        // A pair of inputs that are decided differently shows nothing about scores.
         Seen::Scores => Crossings::default(),
     };
     let [before, after] = [original, smaller].map(SplitTable::of);
@@ -206,8 +208,9 @@ fn tree_fate(
     }
 }
 
-/// How much each tree moves a score. Kept trees stand in the pruned file in their order; where that cannot
-/// be seen (a format that adds trees), the weight tells.
+/// The largest change that each tree makes to a score, before and after. The pruned file has the
+/// kept trees in their old order; if their number does not match (some formats add trees), the
+/// tree's weight is used instead.
 fn spreads(original: &Ensemble, smaller: &Ensemble, fates: &[Fate]) -> Vec<page::Spread> {
     let kept = |fate: &Fate| matches!(fate, Fate::Kept | Fate::Scaled(_) | Fate::Rewritten(_));
     let stay = fates.iter().filter(|fate| kept(fate)).count();
@@ -248,7 +251,7 @@ fn spread(ensemble: &Ensemble, tree: &Tree) -> f64 {
     (0..width).map(column).filter(|spread| spread.is_finite()).fold(0.0, f64::max) * tree.weight().abs()
 }
 
-/// Rows to time predictions with: the user's, else invented ones.
+/// Rows for timing predictions: the user's, or invented ones if there are none.
 fn timed_rows(ensemble: &Ensemble, rows: &[f64]) -> Vec<f64> {
     let width = ensemble.features().len();
     if rows.is_empty() {

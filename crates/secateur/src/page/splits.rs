@@ -1,7 +1,7 @@
 //! The distinct splits of a model, and which of them another model still has.
 //!
-//! Two splits are one here when they ask the same question of the same column; where missing values go does
-//! not matter.
+//! Two splits count as one here if they compare the same column in the same way; the side of
+//! missing values does not matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,11 @@ use secateur_report as page;
 use super::crossing::Crossings;
 use crate::text::number;
 
-/// Categories of a set that are named.
+/// How many categories of a set are named.
 const MEMBERS: usize = 6;
 
-/// The question of a split: its kind, its number in an order that sorts as numbers do, and its set.
+/// The question that a split asks: its kind, its number as an integer that sorts like the number,
+/// and its set.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Question {
     place: i64,
@@ -31,7 +32,8 @@ impl Question {
             Test::Equal { value } => (3, value, &[]),
             Test::Member { set, .. } => (4, 0.0, set),
         };
-        // The bits of a float, turned so that they sort as the numbers do; the two zeros are one.
+        // The bits of a float, transformed so that they sort like the numbers; the two zeros are
+        // equal.
         let bits = (at + 0.0).to_bits() as i64;
         let place = if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits };
         Self { place, kind, set: set.to_vec() }
@@ -45,7 +47,7 @@ impl Question {
     /// The question in words.
     pub(super) fn words(&self, ensemble: &Ensemble, feature: FeatureId) -> String {
         let at = || match ensemble.domain().number {
-            // A threshold that is no f32 is printed as the f64 that the file holds.
+            // A threshold that is not an f32 is printed as the f64 in the file.
             NumberType::F32 if f64::from(self.at() as f32) == self.at() => number(self.at(), NumberType::F32),
             _ => number(self.at(), NumberType::F64),
         };
@@ -83,12 +85,12 @@ impl SplitTable {
         Self { by_feature }
     }
 
-    /// How many there are.
+    /// The number of distinct splits.
     pub(super) fn len(&self) -> usize {
         self.by_feature.values().map(BTreeSet::len).sum()
     }
 
-    /// How many columns they look at.
+    /// The number of columns that they use.
     pub(super) fn features(&self) -> usize {
         self.by_feature.len()
     }
@@ -105,7 +107,7 @@ impl SplitTable {
         self.by_feature.get(&feature).is_some_and(|own| own.contains(question))
     }
 
-    /// Is no split of this tree among them?
+    /// Does the table hold no split of this tree?
     pub(super) fn holds_none_of(&self, tree: &Tree) -> bool {
         tree.splits().all(|split| !self.holds(split.feature, &Question::of(split)))
     }

@@ -1,5 +1,5 @@
-//! A model file that is looked at with a threshold of the caller's: the search sees its decisions at that cut, and so
-//! those of every candidate.
+//! A model file that decides at the caller's threshold: the search sees its decisions at that cut,
+//! and the decisions of every candidate too.
 
 use secateur_formats::{Edit, EditError, ModelFile};
 use secateur_model::{Cut, Ensemble};
@@ -14,7 +14,7 @@ pub(super) struct AtCut {
 }
 
 impl AtCut {
-    /// `None` where the model has no such cut.
+    /// `None` if the model cannot have this cut.
     pub(super) fn new(file: ModelFile, cut: Cut) -> Option<Self> {
         let ensemble = file.ensemble().cut_at(cut)?;
         Some(Self { file, ensemble, cut })
@@ -43,7 +43,8 @@ impl Editable for AtCut {
     }
 }
 
-/// An edit changes trees and intercepts and never the rule that decides.
+/// The error for an edit that wrote another decision rule: an edit may only change trees and
+/// intercepts.
 fn other_rule() -> EditError {
     EditError::ReadBack { reason: "another decision rule was written".to_owned() }
 }

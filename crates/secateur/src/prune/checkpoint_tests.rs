@@ -1,4 +1,5 @@
-//! Checkpoints of `prune`: whatever part of its answers a run finds, it ends as a run in one go; and what is not true is not handed out.
+//! Tests of the checkpoints of `prune`: whichever recorded answers a run starts with, it ends like
+//! an uninterrupted run; and a model that only a forged record calls proved is never handed out.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -10,7 +11,8 @@ use secateur_prune::Journal;
 
 use super::*;
 
-/// A model of five trees, all of which are needed, and another one of which some can go.
+/// A model of five trees, all of which are needed, and a model that can do without some of its
+/// trees.
 const NEEDED: &[u8] = include_bytes!("../../../../testdata/models/lightgbm/categorical.txt");
 const SOME: &[u8] = include_bytes!("../../demo/loans.txt");
 
@@ -23,7 +25,8 @@ impl Keep for Place {
     }
 }
 
-/// A journal in its parts: up to the answers, those of the oracle and those of linear programs, and the rest.
+/// A journal in its parts: everything before the answers, the answers of the oracle, those of
+/// linear programs, and the rest.
 struct Parts {
     head: Vec<u8>,
     answers: Vec<(Vec<u8>, Said)>,
@@ -38,7 +41,8 @@ enum Said {
     Hard(u8),
 }
 
-/// Its entries, and how many unknowns it has where there is an answer.
+/// A program with an optimum: the nonzero values of its unknowns, and their number. A program
+/// without a solution: its rows with the multipliers that show it, and `None`.
 type Program = (Vec<(u64, f64)>, Option<u64>);
 
 impl Parts {
@@ -106,7 +110,8 @@ impl Parts {
     }
 }
 
-/// A run of the search with a journal: what it found, the boxes that it visited, and the journal behind it.
+/// Runs the search with a journal: the result, the number of boxes visited, and the journal
+/// afterwards.
 fn run(model: &ModelFile, options: &PruneOptions, old: Option<&[u8]>) -> (Pruned, u64, Vec<u8>) {
     let digest = options.run_digest(model.ensemble(), &[]).unwrap();
     let place = Place::default();
@@ -183,8 +188,8 @@ fn a_run_that_is_ended_at_once_has_the_best_model_so_far_and_proves_it_anew() {
     let pruning = prune(&model, &[], &options, &budget, &Watch::default()).unwrap();
     assert_eq!(pruning.pruned.size, whole.size);
     assert!(pruning.checked() && pruning.interrupted && path.exists());
-    // Without time for a proof it is not handed out: only the file says that it is proved. (A small proof may be done before
-    // anybody looks at the clock.)
+    // Without time for a proof the recorded model is not handed out, because only the file says
+    // that it is proved. (A small proof may finish before the clock is first checked.)
     let budget = Budget::limit(Duration::ZERO);
     let pruning = prune(&model, &[], &options, &budget, &Watch::default()).unwrap();
     assert!(path.exists() && (pruning.checked() || pruning.unchanged()));
@@ -197,7 +202,7 @@ fn a_run_that_is_ended_at_once_has_the_best_model_so_far_and_proves_it_anew() {
 fn a_forged_checkpoint_hands_nothing_out() {
     let model = ModelFile::parse(SOME).unwrap();
     let head = Parts::read(&run(&model, &options(), None).2).unwrap().head;
-    // What is proved of a smaller claim is called proved of this one.
+    // A proof of a smaller claim is presented as a proof of this one.
     let smaller = PruneOptions { claim: Claim::Decisions { band: Band::Score(1.0) }, ..options() };
     let forged = Parts { head, ..Parts::read(&run(&model, &smaller, None).2).unwrap() }.write();
     let (found, ..) = run(&model, &options(), Some(&forged));
@@ -232,7 +237,7 @@ fn inputs_that_are_none_are_not_used() {
     };
     let (honest, kept) = run_within(None);
     let mut forged = Parts::read(&kept).unwrap();
-    // Rows of missing values, of another length, and none at all.
+    // Rows of missing values, rows of another length, and no rows at all.
     let width = model.ensemble().features().len();
     let lies = [vec![vec![f64::NAN; width]], vec![vec![0.0; width + 1]], Vec::new()];
     for (at, (_, said)) in forged.answers.iter_mut().enumerate() {
@@ -250,7 +255,7 @@ fn a_program_without_an_answer_is_believed_only_with_rows_that_show_it() {
     let mut forged = Parts::read(&kept).unwrap();
     let shown = forged.programs.iter().filter(|(_, (_, unknowns))| unknowns.is_none()).count();
     assert!(shown > 0, "no program was without an answer: nothing is tested");
-    // Every program is said to have none, by its first row.
+    // The forged journal says of every program that it has no solution, shown by its first row.
     forged.programs.iter_mut().for_each(|(_, program)| *program = (vec![(0, 1.0)], None));
     let (found, ..) = run(&model, &options(), Some(&forged.write()));
     assert_eq!(bytes_of(&found.file), bytes_of(&honest.file));

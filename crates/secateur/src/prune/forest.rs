@@ -1,31 +1,33 @@
-//! Forests whose probabilities stay an average.
+//! Keeps the probabilities of pruned forests averages.
 //!
-//! The probabilities of a scikit-learn forest are the average of its trees' leaves, with nothing behind it that
-//! would make them add up to one. New weights change the sum; one factor on all trees brings it back, and changes
-//! no decision but by rounding. The scaled forest is another file, so it needs a proof of its own.
+//! The probabilities of a scikit-learn forest are the average of its trees' leaves; no later step
+//! normalises them to a sum of one. New weights change that sum. One common factor on all trees
+//! restores it, and changes decisions only by rounding. The scaled forest is another file, so it
+//! needs a proof of its own.
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
 use secateur_model::{Ensemble, Exact, TreeId};
 use secateur_prune::{Fate, Pruned};
 
-/// A sum that is off by no more than this is off by rounding alone. Nothing is decided by it: a forest that is
-/// left as it is has been proved as it is.
+/// Sums that differ by a smaller share than this differ only by rounding. No decision depends on
+/// this constant: a forest that is not scaled keeps the proof that it has.
 const ROUNDING: f64 = 1e-12;
 
-/// The pruned forest with all its trees scaled so that the probabilities add up to what they did in the original;
-/// `None` where they do already, where the model is none of these, or where the format cannot hold it.
+/// The pruned forest with all its trees scaled so that the probabilities add up to the same as in
+/// the original. `None` if they already do, if the model is not such a forest, or if the format
+/// cannot hold the result.
 pub(super) fn averaged(original: &ModelFile, pruned: &Pruned) -> Option<Pruned> {
     let (file, factor) = scaled_file(original, &pruned.file)?;
     let fates = pruned.fates.iter().map(|fate| scaled(*fate, factor)).collect();
     Some(Pruned { file, fates, ..pruned.clone() })
 }
 
-/// The same for a forest that nothing is proved of.
+/// The same for a forest about which nothing is proved.
 pub(super) fn averaged_file(original: &ModelFile, pruned: &ModelFile) -> Option<ModelFile> {
     scaled_file(original, pruned).map(|(file, _)| file)
 }
 
-/// The scaled forest, and the factor of all its trees.
+/// The scaled forest, and the common factor of its trees.
 fn scaled_file(original: &ModelFile, pruned: &ModelFile) -> Option<(ModelFile, f64)> {
     if !original.averages_probabilities() {
         return None;
@@ -40,8 +42,8 @@ fn scaled_file(original: &ModelFile, pruned: &ModelFile) -> Option<(ModelFile, f
     Some((pruned.edit(&Edit { trees, intercepts: None }).ok()?, factor))
 }
 
-/// What the probabilities of all classes add up to, at one input; trees whose leaves add up to different numbers
-/// are no average of probabilities, and any input is as good as another for them.
+/// The sum of the probabilities of all classes, at one input. If trees' leaves add up to different
+/// numbers, the model is not an average of probabilities, and any input serves as well as another.
 fn total(model: &Ensemble) -> Option<f64> {
     let row = vec![0.0; model.features().len()];
     let sums = model.exact_sums(model.leaves(&row));

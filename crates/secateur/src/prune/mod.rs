@@ -1,8 +1,9 @@
-//! The road of `prune`: prune, write, read back, certify, check, within one budget.
+//! The pipeline of `prune`: prune, write, read back, certify, check, within one budget.
 //!
-//! What a caller gets is what was proved: the model is read back from the bytes that are handed out, the
-//! certificate is about that model, and the independent checker has accepted it. Rows of the caller are decided
-//! once more with both models at the end. Nothing is handed out that fails one of these.
+//! A caller gets exactly the model that was proved: it is read back from the bytes that are handed
+//! out, the certificate is about that model, and the independent checker has accepted it. At the
+//! end both models decide the caller's rows once more. If one of these steps fails, nothing is
+//! handed out.
 
 mod at_cut;
 mod forest;
@@ -41,33 +42,36 @@ pub use score_rows::ScoreRows;
 pub use shift::ProbabilityShift;
 pub use words::PruneReport;
 
-/// Rows of the caller that are used: the first so many.
+/// The most rows of the caller that are used: the first ones.
 pub const MOST_ROWS: usize = 100_000;
-/// How often the status is looked at where the run is recorded.
+/// How often the status is read if the run is recorded.
 const RECORD: Duration = Duration::from_millis(2);
 
-/// A pruned model, and what is proved of it.
+/// A pruned model, and what is proved about it.
 #[derive(Debug)]
 pub struct Pruning {
-    /// The model and what the search knows of it. Its `file` is what a library finds in [`bytes`](Self::bytes).
+    /// The model and the facts that the search found. Its `file` is what a library reads from
+    /// [`bytes`](Self::bytes).
     pub pruned: Pruned,
-    /// The file, in the format and dialect of the original. `None` for a scikit-learn object in memory, which has
-    /// no file.
+    /// The file, in the format and dialect of the original. `None` for a scikit-learn object in
+    /// memory, which has no file.
     pub bytes: Option<Vec<u8>>,
-    /// The proof that the independent checker accepted. `None` where it was not wanted, or where the budget was
-    /// too short for it: then the search has proved the model, and nobody has checked the search.
+    /// The proof that the independent checker accepted. `None` if it was not wanted, or if the
+    /// budget was too short for it: then the search has proved the model, but the proof has not
+    /// been checked.
     pub certificate: Option<Certificate>,
-    /// What the caller's rows say of both models' decisions; `None` without rows, and where scores are kept.
+    /// Counts of both models' decisions on the caller's rows; `None` without rows, and if scores
+    /// are kept.
     pub rows: Option<RowsSeen>,
-    /// How far scores move on the caller's rows, where scores are kept; `None` without rows.
+    /// How far scores move on the caller's rows, if scores are kept; `None` without rows.
     pub score_rows: Option<ScoreRows>,
-    /// How far the probabilities move on the caller's rows: measured, not claimed. `None` without rows, for a model
-    /// without probabilities, and where the budget ended first.
+    /// How far the probabilities move on the caller's rows: measured, not claimed. `None` without
+    /// rows, for a model without probabilities, and if the budget ended first.
     pub probability_shift: Option<ProbabilityShift>,
-    /// Rows of the caller that are outside of the domain: nothing is claimed about them, and the search does not use
-    /// them.
+    /// Rows of the caller that lie outside of the domain: nothing is claimed about them, and the
+    /// search does not use them.
     pub outside: Option<OutsideRows>,
-    /// Was an early end asked for?
+    /// Was an early end requested?
     pub interrupted: bool,
     /// Did the limit of [`Budget::standard`] end the search?
     pub met_standard_limit: bool,
@@ -87,14 +91,14 @@ impl Pruning {
         self.certificate.is_some()
     }
 
-    /// Is the model what it was, in every tree and number?
+    /// Does the model still have all its trees, with unchanged numbers?
     pub fn unchanged(&self) -> bool {
         use secateur_prune::Fate;
         self.pruned.size[0] == self.pruned.size[1]
             && self.pruned.fates.iter().all(|fate| matches!(fate, Fate::Kept))
     }
 
-    /// Is it proved that no model that the moves allow has fewer trees?
+    /// Is it proved that no model within the allowed moves has fewer trees?
     pub fn minimal(&self) -> bool {
         self.pruned.size[1].trees <= self.pruned.lower_bound
     }
@@ -103,7 +107,7 @@ impl Pruning {
 /// Where the time went, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seconds {
-    /// Reading the model and the rows: counted by who reads them.
+    /// Reading the model and the rows; filled in by the caller who reads them.
     pub read: f64,
     /// Folding.
     pub fold: f64,
@@ -119,14 +123,17 @@ pub struct Seconds {
     pub total: f64,
 }
 
-/// A smaller model that decides as `original` does on every input of the domain, or keeps its scores up to a distance
-/// ([`PruneOptions::claim`]): pruned, written, read back, certified and checked within `budget`.
+/// Prunes `original` to a smaller model that decides the same on every input of the domain, or
+/// keeps its scores up to a distance ([`PruneOptions::claim`]): pruned, written, read back,
+/// certified and checked within `budget`.
 ///
-/// `rows` are start points for the search, one row of the model's features after the other, and may be empty: the
-/// claim is about every input either way. Rows that the library does not accept or that are outside of the domain do
-/// not count, and no more than [`MOST_ROWS`] are used. `watch` tells another thread how far the call has come.
+/// `rows` are starting points for the search, one row of the model's features after the other, and
+/// may be empty: the claim is about every input either way. Rows that the library refuses or that
+/// lie outside of the domain are ignored, and at most [`MOST_ROWS`] are used. `watch` tells another
+/// thread how far the call has come.
 ///
-/// Same input, options and seed give the same bytes, as long as no time limit cuts the search short.
+/// The same input, options and seed give the same bytes, as long as no time limit cuts the search
+/// short.
 pub fn prune(
     original: &ModelFile,
     rows: &[f64],
@@ -213,13 +220,14 @@ fn prune_watched(
     })
 }
 
-/// The positions of the rows that count: those that the library accepts and that are in the model's domain.
+/// The positions of the usable rows: those that the library accepts and that lie in the model's
+/// domain.
 pub fn accepted_rows(model: &Ensemble, rows: &[f64]) -> Vec<usize> {
     let rows = rows.chunks_exact(model.features().len().max(1)).enumerate();
     rows.filter(|(_, row)| model.accepts(row)).map(|(at, _)| at).collect()
 }
 
-/// The positions of the first [`MOST_ROWS`] rows that count.
+/// The positions of the usable rows among the first [`MOST_ROWS`].
 fn usable_rows(model: &Ensemble, rows: &[f64]) -> Vec<usize> {
     let width = model.features().len().max(1);
     accepted_rows(model, &rows[..rows.len().min(MOST_ROWS * width)])
@@ -231,7 +239,7 @@ fn chosen_rows(model: &Ensemble, rows: &[f64], chosen: &[usize]) -> Vec<f64> {
     chosen.iter().flat_map(|&row| &rows[row * width..][..width]).copied().collect()
 }
 
-/// The search, at the caller's cut where there is one.
+/// The search, at the caller's cut if there is one.
 fn search(
     original: &ModelFile,
     cut: Option<Cut>,
@@ -245,13 +253,13 @@ fn search(
     }
 }
 
-/// The model as decisions are looked at: at the caller's cut where there is one.
+/// The model whose decisions are compared: at the caller's cut if there is one.
 fn at_cut(model: &ModelFile, cut: Option<Cut>) -> Cow<'_, Ensemble> {
     let ensemble = model.ensemble();
     cut.and_then(|cut| ensemble.cut_at(cut)).map_or(Cow::Borrowed(ensemble), Cow::Owned)
 }
 
-/// Runs the search, and keeps what was known when, where that is wanted.
+/// Runs the search, and records its status over time if that is wanted.
 fn recorded<T>(watch: &Watch, history: Option<&mut History>, search: impl FnOnce() -> T) -> T {
     let Some(history) = history else { return search() };
     let (working, done) = mpsc::channel::<()>();
@@ -267,7 +275,7 @@ fn recorded<T>(watch: &Watch, history: Option<&mut History>, search: impl FnOnce
     })
 }
 
-/// The last part of the road, from the search's answer to what is handed out.
+/// The last part of the pipeline, from the search's answer to what is handed out.
 struct Finish<'a> {
     original: &'a ModelFile,
     options: &'a PruneOptions,
@@ -284,9 +292,9 @@ struct Finished {
     certificate: Option<Certificate>,
 }
 
-/// What became of a proof.
+/// The result of proving a model.
 enum Proof {
-    /// There is one; the certificate that the checker accepted, where one was wanted.
+    /// The model is proved; with the certificate that the checker accepted, if one was wanted.
     Found(Option<Box<Certificate>>),
     /// The model is not proved to decide as the original does.
     NotProved,
@@ -296,11 +304,12 @@ enum Proof {
 
 impl Finish<'_> {
     fn finish(&self, found: Pruned, seconds: &mut Seconds) -> Result<Finished, Error> {
-        // A forest whose probabilities add up to one again is another file, so it needs a proof of its own. Where
-        // there is none, the file that the search proved is handed out.
+        // A forest whose probabilities are scaled back to their old sum is another file, so it
+        // needs a proof of its own. If that proof fails, the file that the search proved is handed
+        // out.
         let averaged = match self.config.claim {
             Claim::Decisions { .. } => forest::averaged(self.original, &found),
-            // Scores that are kept have their scale.
+            // If scores are kept, their scale is kept too.
             Claim::Scores { .. } => None,
         };
         if let Some(averaged) = averaged {
@@ -316,7 +325,7 @@ impl Finish<'_> {
         let recalled = found.recalled;
         let (pruned, bytes) = self.written(found, seconds)?;
         if !self.options.self_check && !recalled {
-            // The search has proved this very model.
+            // The search has proved exactly this model.
             return Ok(Finished { pruned, bytes, certificate: None });
         }
         match self.proof(&pruned, self.options.self_check, seconds)? {
@@ -331,8 +340,8 @@ impl Finish<'_> {
         }
     }
 
-    /// What is handed out where the time was too short for a certificate: the model that the search proved. Where only a checkpoint says that it is
-    /// proved, that is the original as it is.
+    /// The result if the time was too short for a certificate: the model that the search proved, or
+    /// the unchanged original if only a checkpoint says that the model is proved.
     fn uncertified(&self, found: Pruned, seconds: &mut Seconds) -> Result<Finished, Error> {
         let found = match found.recalled {
             true => unpruned(self.original, self.config)?,
@@ -342,10 +351,11 @@ impl Finish<'_> {
         Ok(Finished { pruned, bytes, certificate: None })
     }
 
-    /// What will be written, and the model that a library will find there.
+    /// The bytes that will be written, and the model that a library will read from them.
     fn written(&self, mut pruned: Pruned, seconds: &mut Seconds) -> Result<(Pruned, Option<Vec<u8>>), Error> {
         let started = Instant::now();
-        // A model that is what it was is the file that it came from. Trees that its library never looks at go even then.
+        // An unchanged model keeps its own file, except for trees that its library never uses:
+        // these are removed even then.
         if pruned.file.unused_trees() > 0 {
             let edited = pruned.file.edit(&Edit::unchanged(pruned.file.ensemble()));
             if let Some(edited) = edited.ok().filter(|edited| edited.ensemble() == pruned.file.ensemble()) {
@@ -354,7 +364,8 @@ impl Finish<'_> {
         }
         let mut bytes = Vec::new();
         match pruned.file.write(&mut bytes) {
-            // A live scikit-learn estimator has no file; editing has built its model anew from its parts.
+            // A live scikit-learn estimator has no file; editing has built its model anew from its
+            // parts.
             Err(error) if error.kind() == std::io::ErrorKind::Unsupported => return Ok((pruned, None)),
             written => written?,
         }
@@ -364,7 +375,8 @@ impl Finish<'_> {
         Ok((pruned, Some(bytes)))
     }
 
-    /// A proof that the model decides as the original does; with a certificate, one that the checker accepts.
+    /// A proof that the model decides as the original does; with a certificate, one that the
+    /// checker accepts.
     fn proof(&self, pruned: &Pruned, certifies: bool, seconds: &mut Seconds) -> Result<Proof, Error> {
         if self.budget.is_over() {
             return Ok(Proof::Stopped);
@@ -443,7 +455,8 @@ impl Finish<'_> {
     }
 }
 
-/// Decides the caller's rows with both models. A difference that the claim excludes would be a fault of ours.
+/// Decides the caller's rows with both models. A difference that the claim excludes would be a bug
+/// of secateur.
 fn compare_rows(
     models: [Cow<'_, Ensemble>; 2],
     score: f64,

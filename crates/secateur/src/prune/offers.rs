@@ -1,8 +1,10 @@
-//! What would make a model smaller where little can go: measured on this very model, in short trials.
+//! Suggests what would make a model smaller if little can be removed; measured on this very model,
+//! in short trials.
 //!
-//! Each trial asks for a smaller claim (inputs without missing values, the inputs that the caller's rows suggest, decisions
-//! that are not near) and says how many trees are left under it. Whether that claim will do is for the caller to say.
-//! Packing keeps every bit and is always there.
+//! Each trial asks for a smaller claim (only inputs without missing values, only inputs like the
+//! caller's rows, or only decisions that are not close) and reports how many trees are left.
+//! Whether that claim suffices is for the caller to say. Packing keeps every bit and is offered
+//! whenever the model can be packed.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +23,7 @@ use crate::propose::propose;
 use crate::resolve_domain;
 use crate::text::{counted, entry, grouped};
 
-/// How far from one half a probability is that counts as near, in the trial of a band.
+/// The distance from one half up to which a probability counts as close, in the trial of a band.
 const NEAR: f64 = 0.05;
 /// A trial takes at most this long.
 const LONGEST_TRIAL: Duration = Duration::from_secs(5);
@@ -29,26 +31,27 @@ const LONGEST_TRIAL: Duration = Duration::from_secs(5);
 /// A way to a smaller model, and how small it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {
-    /// What it takes.
+    /// What it requires.
     pub way: Way,
-    /// The trees that are left, as far as a short trial went; for [`Way::Pack`] all of them.
+    /// The trees that are left after a short trial; for [`Way::Pack`] all of them.
     pub trees: usize,
     /// The size of the packed file, for [`Way::Pack`].
     pub bytes: Option<u64>,
 }
 
-/// What a smaller model takes.
+/// What a smaller model requires.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Way {
     /// No input has a missing value.
     NoMissing,
-    /// Every input is like the caller's rows: within their ranges and with the dependencies between their columns.
+    /// Every input is like the caller's rows: within their ranges and with the dependencies among
+    /// their columns.
     LikeTheRows,
     /// Decisions this near to the boundary may change.
     Band {
         /// In scores.
         score: f64,
-        /// The probabilities of that, for logistic models.
+        /// The probabilities at its ends, for logistic models.
         probability: Option<[f64; 2]>,
     },
     /// Nothing: the packed file has every bit of the scores.
@@ -56,7 +59,7 @@ pub enum Way {
 }
 
 impl Offer {
-    /// What to give to Python's `prune`, or which function to call.
+    /// The argument for Python's `prune`, or the function to call.
     pub fn option(&self) -> String {
         match self.way {
             Way::NoMissing => "missing=False".to_owned(),
@@ -66,7 +69,8 @@ impl Offer {
         }
     }
 
-    /// For scripts: `option` (in Python), `way` (`no_missing`, `like_the_rows`, `band`, `pack`), `trees`, `bytes`, `band`.
+    /// For scripts: `option` (in Python), `way` (`no_missing`, `like_the_rows`, `band`, `pack`),
+    /// `trees`, `bytes`, `band`.
     pub fn json(&self) -> Value {
         let (way, band) = match self.way {
             Way::NoMissing => ("no_missing", None),
@@ -101,7 +105,7 @@ impl Offer {
                 let bytes = grouped(self.bytes.unwrap_or(0));
                 let before =
                     original_bytes.map_or_else(String::new, |bytes| format!("{} -> ", grouped(bytes)));
-                // Deep forests are about as fast as in their library.
+                // Deep forests run about as fast as in their own library.
                 let faster = if original.averages_probabilities() { "" } else { " and faster" };
                 format!("`secateur pack`: {before}{bytes} bytes{faster}, with every bit of the scores")
             }
@@ -109,17 +113,17 @@ impl Offer {
     }
 }
 
-/// What was tried, and what helps.
+/// The trials that helped and those that did not.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Offers {
     /// Ways to a smaller model.
     pub found: Vec<Offer>,
-    /// Ways whose trials did not get below the trees that are left already.
+    /// Ways whose trials did not lead to fewer trees than are left already.
     pub in_vain: Vec<Way>,
 }
 
 impl Offers {
-    /// A line for each way that helps, and one for those that do not.
+    /// One line for each way that helps, and one for all that do not.
     pub fn words(&self, original: &ModelFile, original_bytes: Option<u64>) -> String {
         let mut text: String = self
             .found
@@ -146,15 +150,15 @@ impl Offers {
 }
 
 impl Pruning {
-    /// Does a caller who wants a smaller model have less than a tenth of it?
+    /// Did pruning remove less than a tenth of the trees?
     pub fn has_little(&self) -> bool {
         let [before, after] = self.pruned.size;
         10 * after.trees > 9 * before.trees
     }
 }
 
-/// What would make `original` smaller than `so_far` trees, tried within `limit`, and packing.
-/// `rows` and `options` are those of the run that came before. `cancel` ends the trials early.
+/// Tries within `limit` what would make `original` smaller than `so_far` trees, and adds packing.
+/// `rows` and `options` are those of the preceding run. `cancel` ends the trials early.
 pub fn offers(
     original: &ModelFile,
     rows: &[f64],
@@ -165,7 +169,7 @@ pub fn offers(
 ) -> Offers {
     let end = Instant::now() + limit;
     let mut offers = Offers::default();
-    // Without time nothing is tried, and nothing is said of it.
+    // Without time nothing is tried and nothing is reported.
     let trials = if limit.is_zero() { Vec::new() } else { trials(original, rows, options) };
     let mut left = trials.len() as u32;
     for (way, options) in trials {
@@ -176,7 +180,7 @@ pub fn offers(
         match trial.map(|trial| trial.pruned.size[1].trees) {
             Ok(trees) if trees < so_far => offers.found.push(Offer { way, trees, bytes: None }),
             Ok(_) => offers.in_vain.push(way),
-            // Such a claim cannot be made of this model: there is nothing to say.
+            // This model does not support such a claim: there is nothing to report.
             Err(_) => {}
         }
     }
@@ -212,7 +216,7 @@ fn trials(original: &ModelFile, rows: &[f64], options: &PruneOptions) -> Vec<(Wa
             _ if original.averages_probabilities() => Some(2.0 * NEAR),
             _ => None,
         };
-        // Few digits: it is an example.
+        // Two decimals, since the band is only an example.
         if let Some(score) = score.map(|score| (score * 100.0).round() / 100.0).filter(|score| *score > 0.0) {
             let probability = logistic::probabilities(original, score);
             let claim = Claim::Decisions { band: Band::Score(score) };
@@ -222,7 +226,7 @@ fn trials(original: &ModelFile, rows: &[f64], options: &PruneOptions) -> Vec<(Wa
     trials
 }
 
-/// The size of the packed file; `None` where the model does not pack.
+/// The size of the packed file; `None` if the model cannot be packed.
 fn packed_bytes(model: &ModelFile) -> Option<u64> {
     let stamp = Stamp { source: Digest::of(model.ensemble()).0, cover_rows: 0, cover_hash: 0 };
     packed::File::pack(model, None, &stamp).ok().map(|bytes| bytes.len() as u64)

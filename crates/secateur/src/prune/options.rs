@@ -11,7 +11,7 @@ use secateur_prune::{Claim, Config, Effort, LinearSolver, Moves, Objective, Unit
 use crate::budget::Budget;
 use crate::error::Error;
 
-/// How many times the bound on the library's rounding scores may move where they are kept.
+/// If scores are kept, they may move by this many times the bound on the library's rounding.
 const ROUNDINGS: f64 = 4.0;
 
 /// The choices of a caller of [`prune`](crate::prune).
@@ -25,37 +25,44 @@ const ROUNDINGS: f64 = 4.0;
 pub struct PruneOptions {
     /// How far to go.
     pub effort: Effort,
-    /// What is made small.
+    /// What is minimised.
     pub objective: Objective,
     /// What may change.
     pub moves: Moves,
-    /// What one weight belongs to; `None` for rounds with [`Moves::Weights`], trees with [`Moves::Leaves`].
+    /// What shares one weight; `None` means rounds with [`Moves::Weights`], trees with
+    /// [`Moves::Leaves`].
     pub weight_per: Option<Unit>,
-    /// Who solves the linear programs. What is proved does not depend on it.
+    /// The solver of the linear programs. What is proved does not depend on it.
     pub solver: LinearSolver,
     /// What the pruned model keeps: decisions, or scores up to a distance.
     pub claim: Claim,
-    /// Decide by comparing the probability of class 1 with this, in place of the library's own rule: for models of two
-    /// classes whose probability is a logistic function of one score. `None` is the library's own rule.
+    /// Decide by comparing the probability of class 1 with this number, instead of the library's
+    /// own rule. Works for models of two classes whose probability is a logistic function of one
+    /// score. `None` means the library's own rule.
     pub threshold: Option<f64>,
-    /// The class of each of the caller's rows, where it is known, and empty otherwise: it serves to measure how well the
-    /// probabilities rank the rows ([`ProbabilityShift::auc`](crate::ProbabilityShift::auc)) and nothing else.
+    /// The class of each of the caller's rows if it is known, otherwise empty. Only used to measure
+    /// how well the probabilities rank the rows
+    /// ([`ProbabilityShift::auc`](crate::ProbabilityShift::auc)).
     pub classes: Vec<ClassId>,
-    /// Which inputs the claim is about; columns are counted as the model counts them.
+    /// The inputs that the claim is about; columns are numbered as in the model.
     pub domain: Domain,
     /// Threads of the search; `None` for all cores.
     pub threads: Option<usize>,
-    /// Where random choices start: same seed, same bytes.
+    /// The seed of random choices: the same seed gives the same bytes.
     pub seed: u64,
-    /// Make a certificate and have the independent checker go over it. Without it the result is the search's word.
+    /// Make a certificate and have the independent checker verify it. Without it the result is
+    /// proved by the search alone and has not been checked.
     pub self_check: bool,
-    /// Keep what was known when, for a page about the run.
+    /// Record the status over time, for a page about the run.
     pub record: bool,
-    /// Who helps with the certificate where that takes long, in place of threads of this process. The questions of the search itself stay here.
+    /// Workers that help with the certificate if that takes long, instead of threads of this
+    /// process. The search itself stays in this process.
     pub crew: Option<Crew>,
-    /// Keep in this file what the run learns, and go on from what it holds. What it says is not believed: a model that is proved by its word alone is
-    /// handed out only with a proof of its own. With it a time limit ends the run and does not steer it, so that runs that are ended and go on
-    /// give what one run gives. The file is removed when the work is done.
+    /// Keep in this file what the run learns, and continue from what the file already holds. The
+    /// file is not trusted: a model that only the file calls proved is handed out only with a proof
+    /// of its own. With a checkpoint file a time limit ends the run but does not steer it, so that
+    /// a run that is interrupted and resumed gives the same result as an uninterrupted one. The
+    /// file is removed when the work is done.
     pub checkpoint: Option<PathBuf>,
 }
 
@@ -83,7 +90,7 @@ impl Default for PruneOptions {
 }
 
 impl PruneOptions {
-    /// The cut of this model's scores that the threshold stands for, where there is one.
+    /// The cut of this model's scores that corresponds to the threshold, if there is one.
     pub(super) fn cut(&self, model: &ModelFile) -> Result<Option<Cut>, Error> {
         let Some(threshold) = self.threshold else { return Ok(None) };
         match self.claim {
@@ -92,7 +99,8 @@ impl PruneOptions {
         }
     }
 
-    /// A digest of all that a run depends on: what a checkpoint is about. `model` is the original within the domain, and `rows` are those that count.
+    /// A digest of everything that a run depends on; a checkpoint is valid for this run only.
+    /// `model` is the original within the domain, and `rows` are the usable ones.
     pub(super) fn run_digest(&self, model: &Ensemble, rows: &[f64]) -> Result<[u8; 32], Error> {
         let statement = Statement::Decisions { band: BandClaim::Exact, local_rounding: false, cuts: None };
         let own = Digest::of(model);
@@ -106,7 +114,7 @@ impl PruneOptions {
         Ok(FileDigest::of(&bytes).0)
     }
 
-    /// The search's settings within a budget.
+    /// The search's settings for a budget.
     pub(super) fn config(&self, budget: &Budget) -> Config {
         Config {
             effort: self.effort,
@@ -125,8 +133,9 @@ impl PruneOptions {
     }
 }
 
-/// The claim that keeps every score up to what the library's own rounding may do to it: calibration, stacking, ranking and
-/// every threshold go on as before. The scores of a model whose sums are exact are kept as they are.
+/// The claim that keeps every score except for changes as small as the library's own rounding, so
+/// that calibration, stacking, ranking and every threshold work as before. If the sums of a model
+/// are exact, its scores do not change at all.
 ///
 /// ```
 /// use secateur::{Claim, ModelFile, demo, keep_scores};
@@ -135,13 +144,13 @@ impl PruneOptions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn keep_scores(model: &ModelFile) -> Claim {
-    // Both models round, and what is written is rounded too. Where sums may overflow there is no bound, and the call
-    // says so whatever the distance.
+    // The factor allows for the rounding of both models and of the written numbers. If sums may
+    // overflow there is no bound, and the call then fails whatever the distance.
     let rounding = model.ensemble().rounding().map_or(0.0, |rounding| rounding.largest());
     Claim::Scores { within: ROUNDINGS * rounding }
 }
 
-/// All cores unless given.
+/// The number of threads: all cores unless given.
 pub(crate) fn threads(wanted: Option<usize>) -> usize {
     wanted.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |cores| cores.get())).max(1)
 }

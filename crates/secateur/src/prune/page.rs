@@ -1,4 +1,4 @@
-//! The result of a run of `prune`, as what the HTML page is made from.
+//! The result of a run of `prune`, as the data that its HTML page is made from.
 
 use secateur_prune::{Choice, Outcome};
 use secateur_report as page;
@@ -9,8 +9,8 @@ use crate::page::{Pair, Seen, certificate, classes, now, pruning};
 use crate::text::rounded_up;
 
 impl PruneReport<'_> {
-    /// One HTML page about the run. `rows` are the caller's, and may be empty. The curve of the run is there where
-    /// [`PruneOptions::record`](crate::PruneOptions::record) asked for it.
+    /// An HTML page about the run. `rows` are the caller's, and may be empty. It shows the course
+    /// of the run if [`PruneOptions::record`](crate::PruneOptions::record) asked for it.
     pub fn html(&self, rows: &[f64]) -> String {
         let bytes = self.bytes().map(|bytes| bytes.unwrap_or(0));
         let names =
@@ -77,7 +77,7 @@ impl PruneReport<'_> {
         report
     }
 
-    /// What is claimed of scores, where these are kept.
+    /// The claim about scores, if they are kept.
     fn score_page(&self) -> Option<page::Scores> {
         let within = self.pruning.pruned.within?;
         let averaged =
@@ -91,7 +91,7 @@ impl PruneReport<'_> {
         })
     }
 
-    /// What the proof does not say.
+    /// What the proof does not cover.
     fn not_certified(&self) -> Vec<String> {
         let mut all = Vec::new();
         if let Some(words) = self.probability_words() {
@@ -134,12 +134,12 @@ impl PruneReport<'_> {
         parts.map(|(name, seconds)| page::Phase { name: name.to_owned(), seconds }).to_vec()
     }
 
-    /// What the run leaves open.
+    /// Questions that the run did not settle.
     fn open_questions(&self) -> Vec<String> {
         let (least, most) = (self.pruning.pruned.lower_bound, self.pruning.pruned.size[1].trees);
         let range = format!("the smallest size is somewhere from {least} to {most} trees");
         match self.pruning.pruned.outcome {
-            // No bound is claimed where scores are kept.
+            // There is no lower bound if scores are kept.
             Outcome::BudgetReached if self.lower_bound().is_none() => {
                 vec!["The time limit came first: fewer trees may do.".to_owned()]
             }

@@ -1,4 +1,5 @@
-//! How far a pruned model's scores are from the original's on the caller's rows, where scores are kept.
+//! How far a pruned model's scores are from the original's on the caller's rows, if scores are
+//! kept.
 
 use secateur_formats::ModelFile;
 use secateur_model::{Exact, Predictor};
@@ -13,13 +14,13 @@ use crate::text::{counted, rounded_up};
 pub struct ScoreRows {
     /// How many rows there are.
     pub rows: usize,
-    /// The largest difference of a score, as the library computes both.
+    /// The largest difference of a score, with both computed as the library does.
     pub largest: f64,
 }
 
 impl ScoreRows {
-    /// Computes the scores of both models; `None` without rows, and where decisions are kept. A difference that the claim
-    /// excludes would be a fault of ours.
+    /// Computes the scores of both models; `None` without rows, and if decisions are kept. A
+    /// difference that the claim excludes would be a bug of secateur.
     pub(super) fn compare(
         models: [&ModelFile; 2],
         rows: &[f64],
@@ -46,7 +47,7 @@ impl ScoreRows {
         json!({"rows": self.rows, "largest": self.largest})
     }
 
-    /// In a sentence.
+    /// As a sentence.
     pub fn words(&self) -> String {
         let rows = counted(self.rows as u64, "row", "rows");
         match self.largest == 0.0 {

@@ -1,5 +1,5 @@
-//! How far a pruned model's probabilities move on the caller's rows. This is measured and never claimed: a proof is
-//! about decisions.
+//! How far a pruned model's probabilities move on the caller's rows. This is measured and never
+//! claimed: a proof is about decisions.
 
 use secateur_formats::ModelFile;
 use secateur_model::ClassId;
@@ -15,16 +15,17 @@ pub struct ProbabilityShift {
     pub rows: usize,
     /// The largest difference of a class's probability.
     pub largest: f64,
-    /// The mean over the rows, each counted by its class that moves most.
+    /// The mean over the rows of the largest change of any class.
     pub mean: f64,
-    /// How well the probability of the second class ranks the rows, with the one model and with the other: the area under the
-    /// ROC curve. `None` unless the rows' classes are known, are two, and both occur.
+    /// How well the probability of the second class ranks the rows, before and after: the area
+    /// under the ROC curve. `None` unless the rows' classes are known and the rows have exactly
+    /// two, both of which occur.
     pub auc: Option<[f64; 2]>,
 }
 
 impl ProbabilityShift {
-    /// Of two models with the same classes; `None` without rows, and where scores do not become probabilities. `truth` is
-    /// the class of each row, or empty.
+    /// Measures two models with the same classes; `None` without rows, and if the scores do not
+    /// become probabilities. `truth` is the class of each row, or empty.
     pub(crate) fn measure(models: [&ModelFile; 2], rows: &[f64], truth: &[ClassId]) -> Option<Self> {
         if rows.is_empty() {
             return None;
@@ -66,8 +67,8 @@ impl ProbabilityShift {
     }
 }
 
-/// The chance that a row of class 1 gets a higher score than one of class 0, where a tie counts half. `None` unless both
-/// occur.
+/// The chance that a row of class 1 gets a higher score than a row of class 0; a tie counts half.
+/// `None` unless both classes occur.
 fn area_under_curve(scores: &[f64], truth: &[ClassId]) -> Option<f64> {
     let mut order: Vec<(f64, bool)> =
         scores.iter().zip(truth).map(|(&score, &class)| (score, class == ClassId(1))).collect();
@@ -83,7 +84,7 @@ fn area_under_curve(scores: &[f64], truth: &[ClassId]) -> Option<f64> {
     (below > 0.0 && positives > 0.0).then(|| pairs / (below * positives))
 }
 
-/// Three decimals, rounded up; powers of ten where these would say nothing.
+/// Three decimals, rounded up; powers of ten for numbers below 0.001.
 fn decimals(probability: f64) -> String {
     if probability < 1e-3 {
         return rounded_up(probability);

@@ -1,5 +1,6 @@
-//! Models that may decide otherwise than the original: the paper's baselines, which keep a given number of trees, and the
-//! paper's pruner with less than its whole oracle. Nothing is proved of them, and everything that is said of them says so.
+//! Models that may decide differently from the original: the paper's baselines, which keep a given
+//! number of trees, and the paper's pruner with a weakened oracle. Nothing about them is proved,
+//! and every report about them says so.
 
 use std::time::Instant;
 
@@ -24,7 +25,7 @@ use crate::verify::{VerifyOptions, VerifyReport, verify};
 pub enum Method {
     /// By one of the paper's baselines.
     Order(Order),
-    /// By the paper's pruner, with no oracle or one that may not look for long.
+    /// By the paper's pruner, with no oracle or with one that may only search briefly.
     Search(Scrutiny),
 }
 
@@ -41,7 +42,7 @@ impl Method {
     }
 }
 
-/// A model that **may decide otherwise** than the original.
+/// A model that **may decide differently** from the original.
 #[derive(Debug)]
 pub struct Unproved {
     /// The model.
@@ -50,34 +51,37 @@ pub struct Unproved {
     pub bytes: Option<Vec<u8>>,
     /// How it was made.
     pub method: Method,
-    /// The members (trees, or rounds of them) that a baseline keeps, in the order of their choice, and how many there were.
+    /// The members (trees, or rounds of them) that a baseline keeps, in the order they were chosen,
+    /// and the number of members before.
     pub members: Option<(Vec<usize>, usize)>,
     /// Trees before and after.
     pub trees: [usize; 2],
     /// Leaves before and after.
     pub leaves: [usize; 2],
-    /// Rows that it was made by.
+    /// Rows that it was made from.
     pub rows: usize,
-    /// Rows that are now decided otherwise.
+    /// Rows whose decision changed.
     pub changed: usize,
-    /// The shares of rows that are decided for their own class, before and after, where these classes are known.
+    /// The shares of rows that are decided for their own class, before and after, if these classes
+    /// are known.
     pub accuracy: Option<[f64; 2]>,
-    /// What the oracle says of it, where it was asked in the end.
+    /// The oracle's findings about it, if the oracle was asked at the end.
     pub oracle: Option<Against>,
     /// How long it took.
     pub seconds: f64,
 }
 
-/// What the oracle finds against a model that was made without its proof.
+/// What the oracle finds about a model that was made without its proof.
 #[derive(Debug)]
 pub struct Against {
-    /// Its answer for every input of the domain. Nothing of it is certified.
+    /// Its answer for every input of the domain. There is no certificate for it.
     pub verdict: Verdict,
     json: Value,
     words: String,
 }
 
-/// Keeps `size` members, chosen by `order` on rows with known classes. **Decisions change, and nothing is proved.**
+/// Keeps `size` members, chosen by `order` on rows with known classes. **Decisions change, and
+/// nothing is proved.**
 pub fn prune_to_size(
     original: &ModelFile,
     rows: &[f64],
@@ -100,9 +104,10 @@ pub fn prune_to_size(
     measured(original, pruned.file, method, members, rows, classes, started)
 }
 
-/// The paper's pruner with less than its whole oracle: what `scrutiny` does not refute is taken. **Decisions may change,
-/// and nothing is proved.** In the end the oracle is asked once, for the time that is left of the budget, and what it finds
-/// is in the result. Classes of the rows are only for the accuracy; none need be given.
+/// Runs the paper's pruner with a weakened oracle: a candidate that `scrutiny` does not refute is
+/// taken. **Decisions may change, and nothing is proved.** At the end the oracle is asked once, for
+/// the remaining time of the budget, and the result includes its findings. The classes of the rows
+/// only serve to measure accuracy and may be empty.
 ///
 /// ```
 /// use secateur::unproved::{Scrutiny, prune_without_proof};
@@ -128,7 +133,7 @@ pub fn prune_without_proof(
     if rows.is_empty() || !classes.is_empty() && rows.len() != classes.len() * width {
         return Err(PruneError::Rows { values: rows.len(), width, classes: classes.len() }.into());
     }
-    // The oracle's last word takes the place of a certificate, and has its time.
+    // The oracle's final question takes the time that is otherwise reserved for a certificate.
     let config = PruneOptions { self_check: true, ..options.clone() }.config(budget);
     let pruned = prune_unchecked(original, rows, &config, scrutiny, watch)?;
     let file = super::forest::averaged_file(original, &pruned.file).unwrap_or(pruned.file);
@@ -164,7 +169,7 @@ pub fn prune_without_proof(
     Ok(result)
 }
 
-/// What the rows say of a model without a proof.
+/// Measures a model without a proof on the rows.
 fn measured(
     original: &ModelFile,
     file: ModelFile,
@@ -208,7 +213,8 @@ impl Unproved {
         (self.rows - self.changed) as f64 / self.rows as f64
     }
 
-    /// One JSON object (`secateur prune --method --json`); `read` is the time that reading took, in seconds.
+    /// The JSON object of `secateur prune --method --json`; `read` is the time that reading took,
+    /// in seconds.
     pub fn json(&self, places: Places<'_>, read: f64) -> Value {
         json!({
             "outcome": "unproved",

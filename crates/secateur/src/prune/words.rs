@@ -1,4 +1,4 @@
-//! What a run of `prune` says, in every interface: one JSON object, or words for people.
+//! The report of a run of `prune`, for every interface: one JSON object, or words for people.
 
 use secateur_formats::{Framework, ModelFile};
 use secateur_model::{Accepted, ClassId, Cut, Decision, Ensemble, FeatureId};
@@ -14,24 +14,24 @@ use crate::probabilities::Probabilities;
 use crate::text::{counted, entry, grouped, number, plain, printable, rounded_up};
 use crate::verify::{ROUNDING_NOTE, rounding_words, rows_json, score_probability, upper};
 
-/// Pairs of inputs that are shown as examples.
+/// How many pairs of inputs are shown as examples.
 const PAIRS: usize = 2;
 
-/// What a run of [`prune`](crate::prune) says: as words, as JSON, or as a page.
+/// The report of a run of [`prune`](crate::prune), as words, as JSON, or as a page.
 #[derive(Clone, Copy, Debug)]
 pub struct PruneReport<'a> {
     /// The model that was pruned.
     pub original: &'a ModelFile,
     /// What was asked for.
     pub options: &'a PruneOptions,
-    /// What came of it.
+    /// The result.
     pub pruning: &'a Pruning,
-    /// Where the files are.
+    /// The paths of the files.
     pub places: Places<'a>,
 }
 
 impl PruneReport<'_> {
-    /// The probabilities inside the band, for logistic models.
+    /// The probabilities at the ends of the band, for logistic models.
     pub fn probability(&self) -> Option<[f64; 2]> {
         match self.options.claim {
             Claim::Decisions { .. } => match self.cut() {
@@ -42,7 +42,7 @@ impl PruneReport<'_> {
         }
     }
 
-    /// Where the caller's threshold cuts the scores.
+    /// The cut of the scores that corresponds to the caller's threshold.
     fn cut(&self) -> Option<Cut> {
         self.options.cut(self.original).ok().flatten()
     }
@@ -52,12 +52,12 @@ impl PruneReport<'_> {
         Some(json!({"probability": threshold, "score": cut.score, "gap": cut.gap}))
     }
 
-    /// Is the claim about exact sums, and not about what the library's rounding makes of them?
+    /// Is the claim about exact sums, and not about the library's rounded ones?
     pub(super) fn exact(&self) -> bool {
         self.options.claim.band() == Some(Band::Exact)
     }
 
-    /// The sizes of the two files; `None` for a model that is in no file.
+    /// The sizes of the two files; `None` for a model without a file.
     pub(super) fn bytes(&self) -> [Option<u64>; 2] {
         let before = self.places.original_bytes.or_else(|| Editable::bytes(self.original));
         [before, self.pruning.bytes.as_ref().map(|bytes| bytes.len() as u64)]
@@ -124,7 +124,7 @@ impl PruneReport<'_> {
         })
     }
 
-    /// The result for people, a line for each fact; `verbose` with what became of each tree.
+    /// The result for people, one line for each fact; with `verbose`, what became of each tree.
     pub fn words(&self, verbose: bool) -> String {
         let pruned = &self.pruning.pruned;
         let [before, after] = pruned.size;
@@ -172,7 +172,8 @@ impl PruneReport<'_> {
             line("bytes", &change(before, after));
         }
         if self.original.framework() == Framework::CatBoost {
-            // Its trees may be symmetric before and not after, or the other way round: whichever is smaller.
+            // Its trees may be symmetric before and not after, or the other way round, depending on
+            // which is smaller.
             let (old, new) = (self.original.dialect(), pruned.file.dialect());
             line("format", &if old == new { new } else { format!("{new} (the original: {old})") });
         }
@@ -241,7 +242,7 @@ impl PruneReport<'_> {
         text
     }
 
-    /// Which limit it was, where nobody gave one.
+    /// Names the limit if the caller gave none.
     fn limit_words(&self) -> &'static str {
         match self.pruning.met_standard_limit {
             true => " (5 minutes, unless --time-limit says otherwise)",
@@ -249,7 +250,7 @@ impl PruneReport<'_> {
         }
     }
 
-    /// What is said of a model that is what it was.
+    /// The words for a model that is unchanged.
     fn unchanged_words(&self) -> String {
         let pruned = &self.pruning.pruned;
         let trees = counted(pruned.size[0].trees as u64, "tree", "trees");
@@ -278,10 +279,10 @@ impl PruneReport<'_> {
         format!("unchanged: {why}{also}\n")
     }
 
-    /// Has any tree another part in the scores than before? Trees that were only folded into each other add up to the
-    /// same, but for rounding.
+    /// Does any tree contribute differently to the scores than before? Trees that were only folded
+    /// into each other add up to the same, except for rounding.
     fn moves_scores(&self) -> bool {
-        // Where scores are kept, the claim says how far they move.
+        // If scores are kept, the claim says how far they move.
         self.options.claim.within().is_none()
             && self.pruning.pruned.fates.iter().any(|fate| match *fate {
                 Fate::Kept | Fate::Constant => false,
@@ -290,7 +291,7 @@ impl PruneReport<'_> {
             })
     }
 
-    /// What the result does not keep, where there is something.
+    /// What the result does not keep, if there is anything.
     pub(super) fn probability_words(&self) -> Option<String> {
         if !self.moves_scores() {
             return None;
@@ -310,7 +311,7 @@ impl PruneReport<'_> {
         })
     }
 
-    /// What became of the trees that are no longer there, and of those that are.
+    /// What became of the trees, those that were removed and those that stayed.
     fn removed_words(&self) -> Option<String> {
         let fates = &self.pruning.pruned.fates;
         let count = |matching: fn(&Fate) -> bool| fates.iter().filter(|fate| matching(fate)).count();
@@ -342,7 +343,7 @@ impl PruneReport<'_> {
         (!gone.is_empty()).then(|| gone.join(", ") + &stay)
     }
 
-    /// How small a model could be at all.
+    /// A lower bound on the size of any smaller model.
     fn bound_words(&self) -> String {
         if self.options.claim.within().is_some() {
             return self.score_bound_words();
@@ -371,12 +372,13 @@ impl PruneReport<'_> {
         format!("between {least} and {trees} trees {moves}; {more}")
     }
 
-    /// No fewer trees can do, within the moves; `None` where nothing is claimed.
+    /// The proved lower bound on the number of trees, within the allowed moves; `None` if scores
+    /// are kept, because nothing is claimed then.
     pub(super) fn lower_bound(&self) -> Option<usize> {
         self.options.claim.band().map(|_| self.pruning.pruned.lower_bound)
     }
 
-    /// The same where scores are kept: there is no bound.
+    /// The same if scores are kept: there is no bound.
     fn score_bound_words(&self) -> String {
         let more = match (self.pruning.interrupted, self.pruning.pruned.outcome, self.options.effort) {
             (true, ..) | (_, Outcome::BudgetReached, _) => "more time may find less",
@@ -413,7 +415,7 @@ impl PruneReport<'_> {
         format!("{changed} turns class {below} into {above}{at}")
     }
 
-    /// What is proved, in one sentence.
+    /// The proved claim, in one sentence.
     pub fn claim_words(&self) -> String {
         let words = match self.options.claim {
             Claim::Decisions { band } if self.options.threshold.is_some() => self.threshold_claim_words(band),
@@ -447,7 +449,7 @@ impl PruneReport<'_> {
         )
     }
 
-    /// How far probabilities can move where scores move by at most this.
+    /// How far probabilities can move if scores move by at most `within`.
     pub(super) fn score_probability(&self, within: f64) -> Option<f64> {
         score_probability([self.original, &self.pruning.pruned.file], within)
     }
@@ -467,12 +469,12 @@ impl PruneReport<'_> {
         )
     }
 
-    /// Which inputs the claim is about, in words.
+    /// The inputs that the claim is about, in words.
     pub(super) fn inputs(&self) -> String {
         inputs_words(&self.accepted(), &self.pruning.pruned.domain, self.original.ensemble())
     }
 
-    /// What the library takes, and models whose scores the domain asks for.
+    /// The inputs that the library and the models whose scores the domain refers to accept.
     pub(super) fn accepted(&self) -> Accepted {
         accepted(self.original.ensemble(), &self.pruning.pruned.domain)
     }
@@ -502,7 +504,7 @@ impl PruneReport<'_> {
         }
     }
 
-    /// The command that checks the result, where all of it is in files.
+    /// The command that checks the result, if all of it is in files.
     fn check_words(&self) -> Option<String> {
         let (model, output) = (self.places.original?, self.places.pruned?);
         Some(match self.places.certificate {
@@ -521,12 +523,12 @@ impl PruneReport<'_> {
     }
 }
 
-/// A score with as many digits as people read.
+/// A score with six decimals.
 fn rounded(score: f64) -> String {
     format!("{score:.6}")
 }
 
-/// Trees that only fill a round up; they are counted in no size.
+/// Trees that only fill up a round; no size counts them.
 fn empty_trees(model: &Ensemble) -> usize {
     model.trees().iter().filter(|tree| tree.is_empty()).count()
 }

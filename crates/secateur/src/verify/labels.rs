@@ -1,4 +1,4 @@
-//! Category labels in the answer of `verify`: how they were matched, and what stands in a row.
+//! Category labels in the answer of `verify`: how they were matched, and the labels of a row.
 
 use secateur_model::{FeatureId, Features, Label, LabelMatch};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{VerifyReport, reading};
 use crate::text::{number, printable};
 
-/// How labels were matched, where there are any.
+/// How labels were matched, if there are any.
 pub(super) fn words(labels: &LabelMatch<'_>, features: &Features) -> Option<String> {
     let list = |columns: &mut dyn Iterator<Item = FeatureId>| {
         columns.map(|feature| printable(&features.name(feature)).into_owned()).collect::<Vec<_>>().join(", ")
@@ -31,7 +31,7 @@ pub(super) fn words(labels: &LabelMatch<'_>, features: &Features) -> Option<Stri
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// The same for programs.
+/// The same for scripts.
 pub(super) fn json(labels: &LabelMatch<'_>, features: &Features) -> Value {
     let names = |columns: &mut dyn Iterator<Item = FeatureId>| -> Vec<String> {
         columns.map(|feature| features.name(feature).into_owned()).collect()
@@ -43,7 +43,7 @@ pub(super) fn json(labels: &LabelMatch<'_>, features: &Features) -> Value {
     })
 }
 
-/// Which columns take labels alone; to be said where inputs are described.
+/// The columns that accept only labels, as an addition to the description of the inputs.
 pub(super) fn domain(labels: &LabelMatch<'_>, features: &Features) -> String {
     let names: Vec<String> =
         labels.joined().map(|feature| printable(&features.name(feature)).into_owned()).collect();
@@ -51,13 +51,13 @@ pub(super) fn domain(labels: &LabelMatch<'_>, features: &Features) -> String {
 }
 
 impl VerifyReport<'_> {
-    /// What stands in a column of a row, as people read it.
+    /// The value of a column in a row, as people read it.
     pub(super) fn value_words(&self, labels: &LabelMatch<'_>, feature: FeatureId, value: f64) -> String {
         value_words(labels, feature, value, reading::printed_as(self.models()))
     }
 }
 
-/// What stands in a column of a row, as people read it.
+/// The value of a column in a row, as people read it.
 pub(super) fn value_words(
     labels: &LabelMatch<'_>,
     feature: FeatureId,
@@ -72,7 +72,7 @@ pub(super) fn value_words(
     }
 }
 
-/// The labels of a row by column, where its values stand for labels.
+/// The labels of a row by column, for values that stand for labels.
 pub(super) fn of_row(labels: &LabelMatch<'_>, features: &Features, row: &[f64]) -> Map<String, Value> {
     let label = |(index, &value): (usize, &f64)| {
         let feature = FeatureId::new(index);

@@ -1,5 +1,5 @@
-//! The road of `verify`: do two models decide alike on every input? With a certificate where it is wanted, checked
-//! before it is handed out, all within one budget.
+//! The pipeline of `verify`: do two models decide alike on every input? On request with a
+//! certificate, which is checked before it is handed out; everything within one budget.
 
 mod labels;
 mod page;
@@ -30,7 +30,7 @@ pub(crate) use scores::{probability as score_probability, upper};
 pub use words::VerifyReport;
 pub(crate) use words::{ROUNDING_NOTE, json_number, rounding_words, rows_json};
 
-/// What may be spent, after a time limit is reached, on saying what is known.
+/// The time that may be spent after the time limit on finding what is still known.
 const AFTER_LIMIT: Duration = Duration::from_millis(200);
 
 /// The choices of a caller of [`verify`].
@@ -38,24 +38,26 @@ const AFTER_LIMIT: Duration = Duration::from_millis(200);
 pub struct VerifyOptions {
     /// How near to the first model's decision boundary the claim reaches.
     pub band: Band,
-    /// Decide by comparing the probability of class 1 with this, in place of the libraries' own rules: for models of two
-    /// classes whose probability is a logistic function of one score. `None` is the libraries' own rules.
+    /// Decide by comparing the probability of class 1 with this number, instead of the libraries'
+    /// own rules. Works for models of two classes whose probability is a logistic function of one
+    /// score. `None` means the libraries' own rules.
     pub threshold: Option<f64>,
-    /// Which inputs the claim is about; columns are counted as the first model counts them.
+    /// The inputs that the claim is about; columns are numbered as in the first model.
     pub domain: Domain,
     /// Threads of the search; `None` for all cores.
     pub threads: Option<usize>,
-    /// Where random choices start.
+    /// The seed of random choices.
     pub seed: u64,
-    /// Write the proof down, and have the independent checker go over it.
+    /// Write the proof to a certificate, and have the independent checker verify it.
     pub certificate: bool,
-    /// Class labels of the two models that their files do not know: those that a live object returns. Classes are
-    /// matched by them. A certificate is about the files, so it goes without.
+    /// Class labels of the two models that their files do not contain, but a live object returns.
+    /// Classes are matched by them. A certificate is about the files and does not include them.
     pub labels: [Option<ClassLabels>; 2],
-    /// Who helps with questions that take long, in place of threads of this process.
+    /// Workers that help with questions that take long, instead of threads of this process.
     pub crew: Option<Crew>,
-    /// Keep checkpoints in this file, and go on from the one that it holds. What a checkpoint says is not believed: the independent checker goes
-    /// over the whole proof before the models are called alike. The file is removed when the answer is known.
+    /// Keep checkpoints in this file, and continue from the one that it holds. Checkpoints are not
+    /// trusted: the independent checker verifies the whole proof before the models are called
+    /// alike. The file is removed when the answer is known.
     pub checkpoint: Option<PathBuf>,
 }
 
@@ -75,42 +77,45 @@ impl Default for VerifyOptions {
     }
 }
 
-/// What is known of two models.
+/// The result of comparing the decisions of two models.
 #[derive(Debug)]
 pub struct Verification {
     /// The answer.
     pub verdict: Verdict,
     /// The band of the claim, as a score.
     pub band: f64,
-    /// The probability of class 1 at which the models decide, where that is not by their libraries' own rules.
+    /// The probability of class 1 at which the models decide, if it is not their libraries' own
+    /// rule.
     pub threshold: Option<f64>,
-    /// The claim is about exact sums, and not about what a library's rounding makes of them.
+    /// Is the claim about exact sums, and not about a library's rounded ones?
     pub exact: bool,
-    /// What the caller's rows say, of those that both models accept; `None` without such rows.
+    /// Counts over the caller's rows that both models accept; `None` without such rows.
     pub seen: Option<RowsSeen>,
     /// The inputs of the claim.
     pub domain: Domain,
-    /// Which values both libraries take.
+    /// The values that both libraries accept.
     pub accepted: Accepted,
     /// The decimal logarithm of the number of cells of that domain; `None` for every input.
     pub cells_log10: Option<f64>,
-    /// Rows of the caller that are outside of the domain: nothing is claimed about them.
+    /// Rows of the caller that lie outside of the domain; nothing is claimed about them.
     pub outside: Option<OutsideRows>,
     /// How columns were matched, in words.
     pub matching: &'static str,
-    /// For an undecided comparison: the claim is proved for this larger band.
+    /// For an undecided comparison: the larger band for which the claim is proved.
     pub proved_above: Option<f64>,
-    /// The row that the counterexample is near to, and in how many columns it differs.
+    /// The caller's row that the counterexample is near to, and the number of columns in which they
+    /// differ.
     pub nearest: Option<(usize, usize)>,
     /// Boxes that the search visited.
     pub nodes: u64,
     /// How long it took, from the start of the budget's clock.
     pub seconds: f64,
-    /// The proof that the independent checker accepted, where one was wanted and the models decide alike. `None` also
-    /// where the time was too short for its check: the answer is then the search's word.
+    /// The proof that the independent checker accepted, if one was wanted and the models decide
+    /// alike. Also `None` if the time was too short for the check; then the answer was found by the
+    /// search and has not been checked.
     pub certificate: Option<Vec<u8>>,
-    /// The models as they were compared, where that is not as their files have them: with labels of their own, the
-    /// second with its columns in the order of the first.
+    /// The models as they were compared, if that differs from their files: with labels of their
+    /// own, and the second with its columns in the order of the first.
     compared: [Option<Ensemble>; 2],
 }
 
@@ -129,12 +134,13 @@ impl Verification {
     }
 }
 
-/// Proves that two models of any supported formats decide alike on every input of the domain, or finds an input on which
-/// they do not.
+/// Proves that two models of any supported formats decide alike on every input of the domain, or
+/// finds an input on which they differ.
 ///
-/// Columns are matched by name where both models have names, else by order. `rows` are start points of the search,
-/// one row of the first model's features after the other, and may be empty; a counterexample is brought as near to
-/// one of them as it can be. `progress` tells another thread how far the search has come.
+/// Columns are matched by name if both models have names, otherwise by order. `rows` are starting
+/// points of the search, one row of the first model's features after the other, and may be empty; a
+/// counterexample is moved as near to one of them as possible. `progress` tells another thread how
+/// far the search has come.
 ///
 /// ```
 /// use secateur::{Answer, Budget, ModelFile, VerifyOptions, demo, verify};
@@ -201,7 +207,8 @@ pub fn verify(
     })
 }
 
-/// The same of two models that need no matching: the second has the columns and classes of the first, and no file.
+/// As [`verify`], for two models that need no matching: the second has the columns and classes of
+/// the first, and no file.
 pub(crate) fn verify_models(
     ours: &Ensemble,
     theirs: Ensemble,
@@ -233,9 +240,10 @@ pub(crate) fn verify_models(
     })
 }
 
-/// What the rows say, of those that both models accept.
+/// Evaluates the rows that both models accept.
 fn seen_rows(outline: &Outline<'_>, rows: &[f64], band: Band) -> Result<Option<RowsSeen>, Error> {
-    // Over matched labels: a row holds the first model's codes, which the second may not share.
+    // The models with matched labels are used: a row holds the first model's codes, which the
+    // second may not share.
     let models = outline.labels().models();
     let width = models[0].features().len().max(1);
     let is_label = |(at, &value): (usize, &f64)| {
@@ -261,7 +269,7 @@ struct Found {
 }
 
 impl Found {
-    /// An answer that took no search.
+    /// An answer that needed no search.
     fn at_once(verdict: Verdict) -> Self {
         Self { verdict, nodes: 0, nearest: None, proved_above: None, certificate: None }
     }
@@ -275,7 +283,7 @@ fn search(
     budget: &Budget,
     progress: &Arc<Progress>,
 ) -> Result<Found, Error> {
-    // A model and itself: there is nothing to lay out, unless the proof is to be written down.
+    // For a model and itself the answer is known without a search, unless a proof is to be written.
     if !options.certificate && outline.is_same_model() {
         return Ok(Found::at_once(Verdict::Identical));
     }
@@ -283,7 +291,7 @@ fn search(
     let certifies = options.certificate || checkpoint.is_some();
     let deadline = budget.search_deadline(certifies);
     let limited = |deadline| SearchBudget { deadline, cancel: budget.cancel(), ..SearchBudget::unlimited() };
-    // With no time left, small models are still laid out for what is said at the end.
+    // Even with no time left, small models are laid out, so that the result can say what is known.
     let least = Instant::now() + AFTER_LIMIT;
     let comparison = match outline.lay_out(&limited(deadline.map(|deadline| deadline.max(least)))) {
         Ok(comparison) => comparison,
@@ -330,7 +338,7 @@ fn search(
             checkpoint.stopped(reason)?;
         }
         if verdict == Verdict::Identical && certificate.is_none() {
-            // A proof that begins with a checkpoint is none before it is checked.
+            // A proof that begins with a checkpoint counts only after its check.
             let cancelled = budget.is_cancelled();
             let reason = if cancelled { StopReason::Cancelled } else { StopReason::Time };
             verdict = Verdict::Undecided(Undecided::Stopped(reason));
@@ -345,7 +353,7 @@ fn search(
         **example = near;
     }
     let proved_above = match verdict {
-        // What is known all the same may take a little more than the limit, not much.
+        // Finding what is known all the same may exceed the limit by AFTER_LIMIT.
         Verdict::Undecided(_) if !budget.is_cancelled() => {
             comparison.proved_above(&limited(deadline.map(|_| Instant::now() + AFTER_LIMIT)))
         }
@@ -354,8 +362,8 @@ fn search(
     Ok(Found { verdict, nodes: compared.nodes, nearest, proved_above, certificate })
 }
 
-/// The second model with its columns in the order of the first, where names tell; and how columns were
-/// matched.
+/// The second model with its columns in the order of the first, if both have names; and how columns
+/// were matched.
 fn align(first: &Ensemble, second: &Ensemble) -> (Option<Ensemble>, &'static str) {
     let (ours, theirs) = (first.features(), second.features());
     if !ours.has_names() || !theirs.has_names() {

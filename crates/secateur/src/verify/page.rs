@@ -1,4 +1,4 @@
-//! The answer of `verify`, as what the HTML page is made from.
+//! The answer of `verify`, as the data that its HTML page is made from.
 
 use secateur_model::{Ensemble, FeatureId, LabelMatch};
 use secateur_oracle::{Counterexample, Verdict};
@@ -11,7 +11,7 @@ use crate::domain::inputs_in_short;
 use crate::page::{Pair, certificate, classes, now};
 
 impl VerifyReport<'_> {
-    /// One HTML page about the answer. `rows` are the caller's, and may be empty.
+    /// An HTML page about the answer. `rows` are the caller's, and may be empty.
     pub fn html(&self, rows: &[f64]) -> String {
         let files = [self.first, self.second];
         let sizes = [self.places.original_bytes, self.places.pruned_bytes];

@@ -1,11 +1,12 @@
-//! The numbers of a counterexample as both libraries read them back, and why two models that look alike part there.
+//! The numbers of a counterexample as both libraries read them back, and why two models that seem
+//! equal differ there.
 
 use secateur_model::{Ensemble, FeatureId, NumberType, Test};
 
 use crate::text::{number, printable};
 
-/// The type in which an input's numbers are printed: f32 where both libraries take f32, whose digits are fewer. A library
-/// that takes f64 would read other bits from these.
+/// The type in which an input's numbers are printed: f32, which needs fewer digits, if both
+/// libraries read f32. A library that reads f64 would read other bits from these digits.
 pub(super) fn printed_as(models: [&Ensemble; 2]) -> NumberType {
     match models.map(|model| model.domain().number) {
         [NumberType::F32, NumberType::F32] => NumberType::F32,
@@ -13,8 +14,9 @@ pub(super) fn printed_as(models: [&Ensemble; 2]) -> NumberType {
     }
 }
 
-/// A column whose value lies between a threshold of the first model and its neighbour of the second, which is the same
-/// number rounded to f32 or moved to the next one: a sentence about the first such column.
+/// Searches for a column whose value lies between a threshold of the first model and the
+/// corresponding threshold of the second, which is the same number rounded to f32 or moved to the
+/// next f32. Returns a sentence about the first such column.
 pub(super) fn between_thresholds(models: [&Ensemble; 2], row: &[f64]) -> Option<String> {
     let features = models[0].features();
     row.iter().enumerate().find_map(|(index, &value)| {

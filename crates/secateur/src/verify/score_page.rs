@@ -1,4 +1,4 @@
-//! The answer of `verify --scores`, as what the HTML page is made from.
+//! The answer of `verify --scores`, as the data that its HTML page is made from.
 
 use secateur_model::{CellId, Ensemble, Exact, FeatureId, Grid, LabelMatch, Predictor};
 use secateur_oracle::ScorePoint;
@@ -12,14 +12,15 @@ use crate::page::{Pair, certificate, classes, now};
 use crate::places::Places;
 use crate::text::printable;
 
-/// Inputs whose scores are computed for the pictures.
+/// The most inputs whose scores are computed for all charts.
 const LOOKS: usize = 20_000;
-/// Of one column.
+/// The most for the chart of one column.
 const LOOKS_OF_COLUMN: usize = 400;
 
 impl ScoreReport<'_> {
-    /// One HTML page about the answer: what is proved, the input that shows how far scores are apart, and how that changes when
-    /// one column of it moves. `rows` are the caller's, and may be empty.
+    /// An HTML page about the answer: what is proved, the input that shows how far scores are
+    /// apart, and how that distance changes when one of its columns moves. `rows` are the caller's,
+    /// and may be empty.
     pub fn html(&self, rows: &[f64], places: Places<'_>) -> String {
         let files = [self.first, self.second];
         let sizes = [places.original_bytes, places.pruned_bytes];
@@ -96,9 +97,11 @@ impl ScoreReport<'_> {
         labels::value_words(labels, feature, value, self.answer.accepted.values.number)
     }
 
-    /// How far the scores are apart when one column of the input moves, the columns first where that changes most.
+    /// How far the scores are apart when one column of the input moves; columns with the largest
+    /// change come first.
     fn along(&self, labels: &LabelMatch<'_>, point: &ScorePoint) -> Option<Vec<page::Along>> {
-        // As the question was asked: of the domain, and with doubles where every double was meant.
+        // The models as they were compared: within the domain, and reading doubles if every double
+        // was meant.
         let read = |model: &Ensemble| match self.answer.rounds {
             Some(_) => model.reading_doubles(),
             None => Some(model.clone()),
@@ -125,7 +128,7 @@ impl ScoreReport<'_> {
         for (index, axis) in grid.axes().iter().enumerate() {
             let step = axis.len().div_ceil(most);
             let (mut cells, here) = (own.clone(), own[index].index());
-            // Every so many cells, and the input's own among them.
+            // Every `step`-th cell, and the input's own.
             let places: Vec<usize> =
                 (0..axis.len()).filter(|&place| place % step == 0 || place == here).collect();
             let mut distances = Vec::with_capacity(places.len());

@@ -1,5 +1,6 @@
-//! The road of `verify --scores`: how far can the scores of two models be apart, on every input? The greatest
-//! difference from both sides, or whether it is within a limit.
+//! The pipeline of `verify --scores`: how far can the scores of two models be apart on the inputs
+//! of a domain? Answers with bounds from both sides on the greatest difference, or says whether it
+//! is within a limit.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,26 +26,30 @@ use crate::text::{counted, entry, number, plain, printable};
 /// The choices of a caller of [`verify_scores`].
 #[derive(Clone, Debug, Default)]
 pub struct ScoreOptions {
-    /// Ask whether all differences are within this limit, a finite number from zero up; `None` measures the greatest.
+    /// Ask whether all differences are within this limit, a finite number of at least zero; `None`
+    /// measures the greatest.
     pub within: Option<f64>,
-    /// Which inputs are meant.
+    /// The inputs that the question is about.
     pub domain: Domain,
-    /// Where one library reads doubles and the other rounds them to f32: compare them on every double, and not only on the
-    /// values that both read alike. There is no certificate of that.
+    /// If one library reads doubles and the other rounds them to f32: compare the models on every
+    /// double, and not only on the values that both read alike. There is no certificate for that.
     pub doubles: bool,
     /// Threads of the search; `None` for all cores.
     pub threads: Option<usize>,
-    /// Where random choices start.
+    /// The seed of random choices.
     pub seed: u64,
-    /// Write the proof down, and have the independent checker go over it: that all differences are within the limit, or,
-    /// without one, at most as large as was measured.
+    /// Write the proof to a certificate, and have the independent checker verify it: that all
+    /// differences are within the limit or, without a limit, within the measured bound.
     pub certificate: bool,
-    /// Class labels of the two models that their files do not know: those that a live object returns. A certificate is
-    /// about the files, so it goes without.
+    /// Class labels of the two models that their files do not contain, but a live object returns. A
+    /// certificate is about the files and does not include them.
     pub labels: [Option<ClassLabels>; 2],
-    /// Who helps with questions about a limit that take long, in place of threads of this process. Measuring stays here.
+    /// Workers that help with questions about a limit that take long, instead of threads of this
+    /// process. Measuring stays in this process.
     pub crew: Option<Crew>,
-    /// Keep checkpoints in this file, as [`VerifyOptions::checkpoint`](crate::VerifyOptions::checkpoint) says: for questions about a limit.
+    /// Keep checkpoints in this file, as for
+    /// [`VerifyOptions::checkpoint`](crate::VerifyOptions::checkpoint); only for questions about a
+    /// limit.
     pub checkpoint: Option<PathBuf>,
 }
 
@@ -55,14 +60,14 @@ pub enum ScoreOutcome {
     Within,
     /// Refuted: an input exceeds the limit.
     Exceeds,
-    /// No limit was given: both bounds are told, whether or not they meet.
+    /// No limit was given: both bounds are reported, whether or not they meet.
     Measured,
     /// The limit is neither proved nor refuted.
     Undecided,
 }
 
 impl ScoreOutcome {
-    /// One word for scripts.
+    /// The outcome in one word, for scripts.
     pub fn name(self) -> &'static str {
         match self {
             Self::Within => "within",
@@ -73,46 +78,49 @@ impl ScoreOutcome {
     }
 }
 
-/// What is known of the scores of two models.
+/// The result of comparing the scores of two models.
 #[derive(Debug)]
 pub struct ScoreVerification {
     /// The answer.
     pub outcome: ScoreOutcome,
     /// The limit that was asked about.
     pub within: Option<f64>,
-    /// No input of the domain has scores farther apart, the rounding of both libraries included: proved by the search, and
-    /// by [`certificate`](Self::certificate) where there is one. `None` where nothing was proved.
+    /// A bound on the distance of scores on all inputs of the domain, including the rounding of
+    /// both libraries: proved by the search, and by [`certificate`](Self::certificate) if there is
+    /// one. `None` if nothing was proved.
     pub at_most: Option<f64>,
-    /// What the rounding of both libraries has added to `at_most`, where it was measured.
+    /// The part of `at_most` that comes from the rounding of both libraries, if it was measured.
     pub rounding: Option<f64>,
     /// An input whose scores, computed as the libraries do, are this far apart.
     pub at_least: Option<ScorePoint>,
-    /// The greatest difference of the exact scores is known, to four digits of `at_most` or to a thousandth of `rounding`, so
-    /// that else only rounding is between the two bounds.
+    /// Is the greatest difference of the exact scores known, to four digits of `at_most` or to a
+    /// thousandth of `rounding`? Then only rounding separates the two bounds.
     pub ended: bool,
-    /// Why there is no answer, or why the search ended before it was done.
+    /// Why there is no answer, or why the search ended early.
     pub reason: Option<&'static str>,
-    /// For logistic and softmax models: if no score differs by more than `at_most`, no exact probability differs by more. What
-    /// a library's exponential function and float type round off a probability comes on top.
+    /// For logistic and softmax models: if no score differs by more than `at_most`, no exact
+    /// probability differs by more than this. Rounding in a library's exponential function and
+    /// float type is not included.
     pub probability: Option<f64>,
-    /// The inputs that are meant.
+    /// The inputs that the answer is about.
     pub domain: Domain,
-    /// Which values both libraries take.
+    /// The values that both libraries accept.
     pub accepted: Accepted,
-    /// Which of the two libraries rounds the doubles that the other reads, where every double is meant
-    /// ([`ScoreOptions::doubles`]) and that makes a difference.
+    /// The index of the library that rounds the doubles that the other reads, if every double is
+    /// meant ([`ScoreOptions::doubles`]) and this makes a difference.
     pub rounds: Option<usize>,
     /// How columns were matched, in words.
     pub matching: &'static str,
-    /// Which sum of the first model is compared with which of the second, output by output; empty where the models could not be
-    /// laid out in time.
+    /// Which sum of the first model is compared with which sum of the second, output by output;
+    /// empty if the models could not be laid out in time.
     pub outputs: Vec<[usize; 2]>,
     /// Boxes that the search visited.
     pub nodes: u64,
     /// How long it took, from the start of the budget's clock.
     pub seconds: f64,
-    /// The proof that no difference is larger than `at_most`, which the independent checker accepted. `None` where none was
-    /// wanted or nothing was proved, and where the time was too short for it: the answer is then the search's word.
+    /// The proof, accepted by the independent checker, that no difference is larger than `at_most`.
+    /// `None` if none was wanted, if nothing was proved, or if the time was too short for the
+    /// check; then the answer was found by the search and has not been checked.
     pub certificate: Option<Vec<u8>>,
     compared: [Option<Ensemble>; 2],
 }
@@ -124,19 +132,21 @@ impl ScoreVerification {
     }
 }
 
-/// How far the scores of two models can be apart, on every input of the domain: at most so far, proved, and at least so far,
-/// shown by an input. With a limit: whether all differences are within it.
+/// Bounds how far the scores of two models can be apart on the inputs of the domain: a proved upper
+/// bound, and an input that shows a distance as a lower bound. With a limit: says whether all
+/// differences are within it.
 ///
-/// A score is what the library decides on or predicts from, its raw score (divided by the number of trees where it
-/// averages). Where one of two binary classifiers has a score for each class and the other a single one, those of the second
-/// class are compared. Columns are matched by name where both models have names, else by order; `rows` are start points of
+/// A score is the number that the library decides on or predicts from: its raw score, divided by
+/// the number of trees if the library averages. If one of two binary classifiers has a score for
+/// each class and the other a single score, the scores of the second class are compared. Columns
+/// are matched by name if both models have names, otherwise by order. `rows` are starting points of
 /// the search and may be empty.
 ///
 /// ```
 /// use secateur::{Budget, ModelFile, ScoreOptions, demo, verify_scores};
 /// let model = ModelFile::parse(demo::MODEL)?;
 /// let found = verify_scores(&model, &model, &[], &ScoreOptions::default(), &Budget::default(), &Default::default())?;
-/// // The library adds in one order only, and still each sum may be off by its rounding in the bound.
+/// // Both models are the same, but the bound allows for the rounding of each sum.
 /// assert!(found.at_most.unwrap() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -220,7 +230,7 @@ pub fn verify_scores(
             }
             if let Some(checkpoint) = &checkpoint {
                 if found.outcome == ScoreOutcome::Within && found.certificate.is_none() {
-                    // A proof that begins with a checkpoint is none before it is checked.
+                    // A proof that begins with a checkpoint counts only after its check.
                     (found.outcome, found.at_most) = (ScoreOutcome::Undecided, None);
                     found.reason = Some(stopped(StopReason::Time));
                 } else if found.outcome != ScoreOutcome::Undecided {
@@ -233,7 +243,7 @@ pub fn verify_scores(
             found.reason = Some(stopped(reason));
         }
     }
-    // A double that one library takes for an infinity, and refuses, shows nothing.
+    // A double that one library reads as an infinity and refuses is no example.
     let refused = |point: &ScorePoint| [first, second].iter().any(|file| !takes(file.ensemble(), &point.row));
     if mixed && found.at_least.as_ref().is_some_and(refused) {
         found.at_least = None;
@@ -248,7 +258,7 @@ pub fn verify_scores(
     Ok(found)
 }
 
-/// Two models as they read doubles.
+/// The two models, changed to read doubles.
 fn every_double(models: [&Ensemble; 2], certificate: bool) -> Result<[Ensemble; 2], Error> {
     if certificate {
         return Err(Error::DoublesCertificate);
@@ -259,12 +269,12 @@ fn every_double(models: [&Ensemble; 2], certificate: bool) -> Result<[Ensemble; 
     }
 }
 
-/// Does a library take these numbers, in whatever columns?
+/// Does a library accept these numbers, whatever their columns?
 fn takes(model: &Ensemble, row: &[f64]) -> bool {
     row.iter().all(|&value| value.is_nan() || model.domain().read(value).is_some())
 }
 
-/// Asks the question, and notes the answer; the bytes of its proof where one is wanted.
+/// Asks the question and records the answer; returns the bytes of its proof if one is wanted.
 fn search(
     comparison: &ScoreComparison<'_>,
     rows: &[f64],
@@ -299,8 +309,8 @@ fn search(
             found.reason = measured.stopped.map(stopped);
             found.nodes = measured.nodes;
             if options.certificate {
-                // The search knows the answer; its last questions are asked again for the record, in the time that was
-                // kept back.
+                // The search knows the answer; its last questions are asked again to write the
+                // proof, in the time that was reserved for it.
                 let mut settings = settings;
                 settings.budget.deadline = budget.deadline();
                 let (_, nodes, proof) = comparison.certify(measured.at_most, &settings, Vec::new())?;
@@ -354,9 +364,10 @@ fn stopped(reason: StopReason) -> &'static str {
     }
 }
 
-/// What a difference of scores is at most as a difference of probabilities. The logistic function is steepest at zero:
-/// scores `d` apart give probabilities at most `tanh(scale * d / 4)` apart. In a softmax the log-odds of a class
-/// against the others move by at most twice as much as the scores.
+/// The largest difference of probabilities that a difference `most` of scores allows. The logistic
+/// function is steepest at zero: scores `d` apart give probabilities at most `tanh(scale * d / 4)`
+/// apart. In a softmax the log-odds of a class against the others change by at most twice as much
+/// as the scores.
 pub(crate) fn probability(files: [&ModelFile; 2], most: f64) -> Option<f64> {
     let scales = files.map(ModelFile::logistic_scale);
     let softmax = files.map(|file| matches!(file.ensemble().decision(), Decision::ArgmaxSoftmax(_)));
@@ -365,18 +376,19 @@ pub(crate) fn probability(files: [&ModelFile; 2], most: f64) -> Option<f64> {
         (_, [true, true]) => (most / 2.0).tanh(),
         _ => return None,
     };
-    // `tanh` here errs by a few units in the last place. How a library rounds its probabilities is not known, and not said.
+    // `tanh` here errs by a few units in the last place. How a library rounds its probabilities is
+    // unknown, so it is not included.
     Some((difference * (1.0 + 1e-12) + 1e-15).min(1.0))
 }
 
-/// What a run of [`verify_scores`] says: as words or as JSON.
+/// The report of a run of [`verify_scores`], as words or as JSON.
 #[derive(Clone, Copy, Debug)]
 pub struct ScoreReport<'a> {
     /// The first model.
     pub first: &'a ModelFile,
     /// The second.
     pub second: &'a ModelFile,
-    /// What came of it.
+    /// The result.
     pub answer: &'a ScoreVerification,
     /// Where the certificate was written.
     pub certificate: Option<&'a str>,
@@ -402,7 +414,7 @@ impl ScoreReport<'_> {
         words + &rounds + &labels::domain(labels, self.models()[0].features())
     }
 
-    /// Which scores are compared, where the models do not have the same number of them.
+    /// Says which scores are compared, if the models have different numbers of them.
     fn single_words(&self) -> Option<String> {
         let [first, second] = self.models();
         if first.group_count() == second.group_count() {
@@ -458,7 +470,7 @@ impl ScoreReport<'_> {
         })
     }
 
-    /// The answer for people, a line for each fact; `verbose` with every column of the input.
+    /// The answer for people, one line for each fact; with `verbose`, every column of the input.
     pub fn words(&self, verbose: bool) -> String {
         let answer = self.answer;
         let inputs = begin(&answer.accepted, &answer.domain);
@@ -496,7 +508,7 @@ impl ScoreReport<'_> {
             );
             line("probability", &meaning);
         }
-        // Where the scores are the same everywhere, every input shows it.
+        // If the scores are equal everywhere, no input is worth showing.
         let shown = answer.at_least.as_ref().filter(|point| point.distance > 0.0);
         if let Some(point) = shown {
             let output = match self.models()[0].group_count() {
@@ -567,7 +579,7 @@ pub(crate) fn upper(value: f64) -> String {
     }
     let text = format!("{value:.3e}");
     match text.parse::<f64>() {
-        // A thousandth is at least a unit of the fourth digit.
+        // The factor 1.001 adds at least one unit of the fourth digit.
         Ok(shown) if shown < value => format!("{:.3e}", value * 1.001),
         _ => text,
     }

@@ -1,4 +1,4 @@
-//! What a comparison says, in every interface: one JSON object, or words for people.
+//! The report of a comparison, for every interface: one JSON object, or words for people.
 
 use secateur_formats::DomainFile;
 use secateur_formats::ModelFile;
@@ -13,16 +13,16 @@ use crate::logistic;
 use crate::places::Places;
 use crate::text::{counted, entry, number, printable, rounded_up};
 
-/// What a run of [`verify`](crate::verify) says: as words, as JSON, or as a page.
+/// The report of a run of [`verify`](crate::verify), as words, as JSON, or as a page.
 #[derive(Clone, Copy, Debug)]
 pub struct VerifyReport<'a> {
     /// The first model.
     pub first: &'a ModelFile,
     /// The second.
     pub second: &'a ModelFile,
-    /// What came of it.
+    /// The result.
     pub answer: &'a Verification,
-    /// Where the files are.
+    /// The paths of the files.
     pub places: Places<'a>,
 }
 
@@ -39,13 +39,13 @@ impl VerifyReport<'_> {
         LabelMatch::new(first, second).expect("models that were compared can be matched")
     }
 
-    /// Which inputs the claim is about.
+    /// The inputs that the claim is about.
     pub(super) fn inputs(&self, labels: &LabelMatch<'_>) -> String {
         let words = inputs_words(&self.answer.accepted, &self.answer.domain, self.models()[0]);
         words + &labels::domain(labels, self.models()[0].features())
     }
 
-    /// The probabilities of the first model inside a band, for logistic models.
+    /// The first model's probabilities at the ends of a band, for logistic models.
     pub(super) fn probability(&self, band: f64) -> Option<[f64; 2]> {
         match self.models()[0].cut() {
             Some(cut) => logistic::around(self.first, cut, band),
@@ -121,7 +121,8 @@ impl VerifyReport<'_> {
         })
     }
 
-    /// The answer for people, a line for each fact; `verbose` with every column of a counterexample.
+    /// The answer for people, one line for each fact; with `verbose`, every column of a
+    /// counterexample.
     pub fn words(&self, verbose: bool) -> String {
         let mut text = match &self.answer.verdict {
             Verdict::Identical if self.answer.exact => "identical in their exact sums: proved\n".to_owned(),
@@ -243,7 +244,7 @@ pub(super) fn used_columns(models: [&Ensemble; 2]) -> Vec<bool> {
     used
 }
 
-/// Why a search that others helped with ended.
+/// The reason of a search that ended because its workers are gone.
 pub(super) const NO_WORKERS: &str = "the workers that were to help are gone";
 
 pub(super) fn undecided(why: &Undecided) -> &'static str {
@@ -258,10 +259,11 @@ pub(super) fn undecided(why: &Undecided) -> &'static str {
     }
 }
 
-/// What a claim about exact sums does not say.
+/// The limit of a claim about exact sums.
 pub(crate) const ROUNDING_NOTE: &str = "where a library's rounding decides, its classes can differ";
 
-/// How near to a tie the libraries' rounding may decide otherwise than the exact sums of two models do.
+/// How near to a tie the libraries' rounding may decide differently from the exact sums of two
+/// models.
 pub(crate) fn rounding_words(models: [&Ensemble; 2]) -> String {
     let margins = models.map(Ensemble::certain_margin);
     match margins {

@@ -1,4 +1,5 @@
-//! Hostile changes to UBJSON, protobuf and NumPy arrays, which know where lengths and numbers stand.
+//! Hostile changes to flatbuffers, UBJSON, protobuf and NumPy arrays, at the places of lengths and
+//! numbers.
 
 use fastrand::Rng;
 
@@ -35,8 +36,9 @@ fn float(rng: &mut Rng) -> f64 {
         .expect("not empty")
 }
 
-/// One change to words of four or eight bytes in their places: offsets, lengths, indices and floats of a flatbuffer. Most
-/// of a file's first bytes are texts about its training, so that the change is in the last half as often as anywhere.
+/// One change to an aligned word of two, four or eight bytes: offsets, lengths, indices and floats
+/// of a flatbuffer. Most of a file's first half is text about its training, so half of the changes
+/// are in the second half only.
 pub(super) fn words(rng: &mut Rng, bytes: &mut [u8]) {
     let start = if rng.bool() { bytes.len() / 2 } else { 0 };
     if bytes.len() < start + 16 {
@@ -49,7 +51,7 @@ pub(super) fn words(rng: &mut Rng, bytes: &mut [u8]) {
         2 => overwrite(bytes, at & !3, &(float(rng) as f32).to_le_bytes()),
         3 => overwrite(bytes, at & !1, &(integer(rng) as u16).to_le_bytes()),
         4 => {
-            // Another place's word: an offset to something else, a test of another column.
+            // Another word of the file: an offset to something else, or a test of another feature.
             let from = rng.usize(0..bytes.len() - 8) & !3;
             let word: [u8; 4] = bytes[from..from + 4].try_into().expect("four bytes");
             overwrite(bytes, at & !3, &word);
@@ -63,10 +65,10 @@ pub(super) fn words(rng: &mut Rng, bytes: &mut [u8]) {
     }
 }
 
-/// One change to UBJSON: a length, an element, a type, or nesting.
+/// One change to UBJSON: to a length, an element, a type, or the nesting.
 pub(super) fn ubj(rng: &mut Rng, bytes: &mut Vec<u8>) {
     match rng.u32(0..10) {
-        // Lengths stand behind `L`, those of arrays behind `#L`.
+        // Lengths follow `L`; those of arrays follow `#L`.
         0..3 => {
             if let Some(at) = find(rng, bytes, |byte| byte == b'L') {
                 let value = integer(rng).to_be_bytes();
@@ -81,7 +83,7 @@ pub(super) fn ubj(rng: &mut Rng, bytes: &mut Vec<u8>) {
             }
         }
         4 | 5 => {
-            // An element of a typed array, or whatever is there.
+            // An element of a typed array, or the bytes where one would be.
             if let Some(at) = find(rng, bytes, |byte| byte == b'$') {
                 let at = at + 12 + 4 * rng.usize(0..32);
                 match rng.u32(0..3) {
@@ -105,7 +107,7 @@ pub(super) fn ubj(rng: &mut Rng, bytes: &mut Vec<u8>) {
             }
         }
         8 => {
-            // Numbers in text: `num_trees`, `base_score` and the like.
+            // Numbers written as text: `num_trees`, `base_score` and others.
             if let Some(at) = find(rng, bytes, |byte| byte == b'S')
                 && let Some(digit) = bytes.get_mut(at + 10)
             {
@@ -116,7 +118,7 @@ pub(super) fn ubj(rng: &mut Rng, bytes: &mut Vec<u8>) {
     }
 }
 
-/// One change to a protobuf message, as a rule deep inside with the lengths around it put right.
+/// One change to a protobuf message, usually deep inside it, with the lengths around it corrected.
 pub(super) fn protobuf(rng: &mut Rng, bytes: &mut Vec<u8>, depth: u32) {
     let Some(fields) = fields(bytes).filter(|fields| !fields.is_empty()) else {
         return scalar_bytes(rng, bytes);
@@ -140,7 +142,8 @@ pub(super) fn protobuf(rng: &mut Rng, bytes: &mut Vec<u8>, depth: u32) {
             0 => drop(bytes.splice(head..end, varint(small_or_hostile(rng) as u64))),
             2 => {
                 let mut content = bytes[head..end].to_vec();
-                // The parts with many fields are the ones of interest: go down as far as it goes.
+                // Messages with many fields are deep inside, so the change descends as deep as
+                // possible.
                 protobuf(rng, &mut content, depth + 1);
                 let length = if rng.u32(0..20) == 0 { integer(rng) as u64 } else { content.len() as u64 };
                 let length_at = head - length_of_length(end - head);
@@ -156,7 +159,7 @@ fn small_or_hostile(rng: &mut Rng) -> i64 {
     if rng.bool() { rng.i64(0..20) } else { integer(rng) }
 }
 
-/// Bytes that are no message: text, packed numbers, tensors.
+/// Changes bytes that are not a message: text, packed numbers, tensors.
 fn scalar_bytes(rng: &mut Rng, bytes: &mut Vec<u8>) {
     let length = bytes.len();
     match rng.u32(0..4) {
@@ -166,7 +169,7 @@ fn scalar_bytes(rng: &mut Rng, bytes: &mut Vec<u8>) {
     }
 }
 
-/// The fields of a message: where each begins, where its content begins, where it ends.
+/// The fields of a message: for each, where it starts, where its content starts and where it ends.
 fn fields(bytes: &[u8]) -> Option<Vec<(usize, usize, usize)>> {
     let mut fields = Vec::new();
     let mut at = 0;
@@ -219,12 +222,13 @@ fn length_of_length(length: usize) -> usize {
     varint(length as u64).len()
 }
 
-/// One change to a NumPy array: its header's text, or a number of its data.
+/// One change to a NumPy array: to the text of its header, or to a number of its data.
 pub(super) fn npy(rng: &mut Rng, bytes: &mut Vec<u8>) {
     let header = bytes.iter().position(|&byte| byte == b'\n').map_or(0, |end| end + 1);
     match rng.u32(0..8) {
         0 | 1 if header > 10 => {
-            // Keep the header's length, so that what is changed is read and not just the frame broken.
+            // Keep the header's length, so that the changed text is read and not merely refused for
+            // its frame.
             let mut text = bytes[10..header].to_vec();
             text::mutate(rng, &mut text);
             text.pop_if(|byte| *byte == b'\n');
@@ -255,13 +259,13 @@ pub(super) fn npy(rng: &mut Rng, bytes: &mut Vec<u8>) {
     }
 }
 
-/// A place for a number of `size` bytes, aligned as a rule.
+/// An offset for a number of `size` bytes, usually aligned.
 fn place(rng: &mut Rng, length: usize, size: usize) -> usize {
     let at = rng.usize(0..=length);
     if rng.u32(0..4) > 0 { at / size * size } else { at }
 }
 
-/// Writes over what is there; what would lie behind the end is left out.
+/// Overwrites bytes; whatever would go past the end is left out.
 fn overwrite(bytes: &mut [u8], at: usize, with: &[u8]) {
     for (slot, &byte) in bytes.iter_mut().skip(at).zip(with) {
         *slot = byte;

@@ -1,21 +1,22 @@
-//! What holds for every input, whoever made it:
-//! - reading gives a model or an error with a short message;
-//! - the file of an unchanged model is the input, byte for byte;
+//! What must hold for every input:
+//! - reading returns a model, or an error with a short message;
+//! - writing an unchanged model returns the input, byte for byte;
 //! - no row makes prediction panic, and a row's scores do not depend on the rows beside it;
-//! - every cell of the grid holds its own witness, and there are no more cells than splits account for;
-//! - an edited file reads back as the model that the edit promised, and an edit that changes nothing
-//!   changes no score.
+//! - every cell of the grid contains its own witness, and there are no more cells than the splits
+//!   allow;
+//! - an edited file reads back as the model that the edit promised, and an edit that changes
+//!   nothing changes no score.
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
 use secateur_model::{Ensemble, Grid, Predictor, Test, TreeId};
 
-/// A message that quotes the file must not repeat it.
+/// The longest error message in bytes. A message that quotes the file must not repeat all of it.
 const LONGEST_MESSAGE: usize = 1000;
 
-/// Rows are made only for models whose rows are short.
+/// Rows are made only for models with at most this many features.
 const WIDEST_ROW: usize = 2000;
 
-/// Reads a model and checks all that follows from it; true where it can be read.
+/// Reads a model and checks everything that must hold for it; true if it can be read.
 pub(super) fn check(bytes: &[u8]) -> bool {
     both_readers(bytes);
     let file = read(bytes);
@@ -23,8 +24,8 @@ pub(super) fn check(bytes: &[u8]) -> bool {
     file.is_some()
 }
 
-/// A packed file that one reader takes, the other takes too, and both models have the same scores on every path. (The
-/// runtime refuses some for their size.)
+/// Asserts that both readers accept the same packed files, and that both models have the same
+/// scores on every path. (The runtime refuses some files for their size.)
 pub fn both_readers(bytes: &[u8]) {
     if !bytes.starts_with(b"SPK") {
         return;
@@ -33,7 +34,6 @@ pub fn both_readers(bytes: &[u8]) {
     let file = ModelFile::parse(bytes);
     let model = match (&runtime, &file) {
         (Err(secateur_runtime::LoadError::TooLarge(_)), _) | (Err(_), Err(_)) => return,
-        // The labels of categories and the names of libraries mean nothing to the runtime.
         (Ok(model), Ok(_)) => model,
         (Ok(_), Err(error)) => {
             return assert!(lenient(&error.to_string()), "only the runtime reads this: {error}");
@@ -57,7 +57,8 @@ pub fn both_readers(bytes: &[u8]) {
     same_answers(ensemble, model, rows, table);
 }
 
-/// What both readers' models make of the scores: classes and values; and probabilities, of which there is one for each class or label.
+/// Asserts that both readers' models make the same classes and values of the scores, and that there
+/// are probabilities exactly where the packed file says how to compute them.
 fn same_answers(
     ensemble: &Ensemble,
     model: &secateur_runtime::Model,
@@ -82,14 +83,15 @@ fn same_answers(
     assert_eq!(answer.is_ok(), model.link() != secateur_runtime::Link::None, "probabilities");
 }
 
-/// What the runtime does not look at.
+/// Is this an error about names of libraries, labels or the order of categories? They mean nothing
+/// to the runtime, which does not check them.
 fn lenient(message: &str) -> bool {
     ["the name of a library", "labels in the order of the source", "unsorted", "ascending"]
         .iter()
         .any(|words| message.contains(words))
 }
 
-/// Reads an input.
+/// Reads an input; `None` if the reader refuses it.
 pub fn read(bytes: &[u8]) -> Option<ModelFile> {
     match ModelFile::parse(bytes) {
         Ok(file) => Some(file),
@@ -100,7 +102,7 @@ pub fn read(bytes: &[u8]) -> Option<ModelFile> {
     }
 }
 
-/// Checks what must hold for a file that could be read.
+/// Checks everything that must hold for a file that could be read.
 pub fn follow_up(bytes: &[u8], file: &ModelFile) {
     assert!(file.to_bytes() == bytes, "the unchanged file is written with other bytes");
     assert!(!file.dialect().is_empty(), "the dialect has no name");
@@ -144,7 +146,8 @@ fn edits(ensemble: &Ensemble) -> Vec<(&'static str, Edit)> {
     ]
 }
 
-/// Checks the grid; rows that lie in many of its cells, `None` where a row would be empty or too long.
+/// Checks the grid. Returns rows that lie in many of its cells; `None` if a row would be empty or
+/// too long.
 fn grid_rows(ensemble: &Ensemble) -> Option<Vec<f64>> {
     let grid = Grid::new(&[ensemble]).expect("a model has a grid of its own");
     let splits = ensemble.trees().iter().flat_map(|tree| tree.splits());
@@ -168,7 +171,7 @@ fn grid_rows(ensemble: &Ensemble) -> Option<Vec<f64>> {
     if ensemble.features().is_empty() || ensemble.features().len() > WIDEST_ROW {
         return None;
     }
-    // Row k takes each axis' k-th cell, round and round.
+    // Row k takes the k-th cell of each axis, starting again after the last.
     let longest = grid.axes().iter().map(|axis| axis.len()).max().unwrap_or(1);
     let rows = (0..longest.min(100)).flat_map(|row| {
         let cells: Vec<_> =
@@ -178,7 +181,8 @@ fn grid_rows(ensemble: &Ensemble) -> Option<Vec<f64>> {
     Some(rows.collect())
 }
 
-/// The bits of the scores of rows that the model accepts, after rows that it may refuse.
+/// The bits of the scores of these rows, which the model accepts. Before that, predicts rows that
+/// the model may refuse.
 fn predict(ensemble: &Ensemble, rows: &[f64]) -> Vec<u64> {
     let width = ensemble.features().len();
     let predictor = Predictor::new(ensemble);

@@ -1,23 +1,23 @@
-//! Hostile inputs: a seed with a few changes, each the same for the same number.
+//! Hostile inputs: a seed with a few changes, always the same for the same number.
 
 use fastrand::Rng;
 
 use super::{Target, binary, text, zip};
 
-/// Repetition makes inputs of up to this size.
+/// The size up to which repetition makes inputs longer.
 const LONGEST: usize = 256 << 10;
 
-/// The hostile input of a number.
+/// The hostile input with this number.
 pub(super) fn hostile(target: Target, seeds: &[Vec<u8>], number: u64) -> Vec<u8> {
     let mut rng = Rng::with_seed(number);
     let pick = |rng: &mut Rng| seeds[rng.usize(0..seeds.len())].clone();
     let mut bytes = pick(&mut rng);
     let donor = pick(&mut rng);
-    // One change as a rule: what is broken in many places is refused at the first.
+    // Usually one change: an input that is broken in many places is refused at the first of them.
     for _ in 0..1 << rng.u32(0..4).saturating_sub(1) {
         bytes = mutated(&mut rng, target, bytes, &donor);
     }
-    // Without its checksum nothing of a packed file is looked at.
+    // Without a matching checksum the rest of a packed file would not be read.
     if target == Target::Packed && rng.u32(0..20) > 0 {
         secateur_formats::packed::File::seal(&mut bytes);
     }
@@ -25,7 +25,7 @@ pub(super) fn hostile(target: Target, seeds: &[Vec<u8>], number: u64) -> Vec<u8>
 }
 
 fn mutated(rng: &mut Rng, target: Target, mut bytes: Vec<u8>, donor: &[u8]) -> Vec<u8> {
-    // A third of the changes know nothing of the format: broken syntax is worth testing too.
+    // A third of the changes ignore the format: broken syntax is worth testing too.
     if rng.u32(0..3) == 0 {
         plain(rng, &mut bytes, donor);
         return bytes;
@@ -39,7 +39,7 @@ fn mutated(rng: &mut Rng, target: Target, mut bytes: Vec<u8>, donor: &[u8]) -> V
         Target::Onnx => binary::protobuf(rng, &mut bytes, 0),
         Target::Packed | Target::Certificate => plain(rng, &mut bytes, donor),
         Target::Sklearn => {
-            // Inside a member, with sums and sizes that fit again.
+            // The change is inside a member; checksums and sizes are corrected afterwards.
             let Some(mut members) = zip::unpack(&bytes) else { return bytes };
             if members.is_empty() {
                 return bytes;
@@ -68,7 +68,7 @@ fn mutated(rng: &mut Rng, target: Target, mut bytes: Vec<u8>, donor: &[u8]) -> V
     bytes
 }
 
-/// Changes of bytes as bytes.
+/// A change of bytes that ignores the format.
 pub(super) fn plain(rng: &mut Rng, bytes: &mut Vec<u8>, donor: &[u8]) {
     let range = range(rng, bytes.len());
     match rng.u32(0..12) {
@@ -103,7 +103,7 @@ pub(super) fn plain(rng: &mut Rng, bytes: &mut Vec<u8>, donor: &[u8]) {
     }
 }
 
-/// The same few bytes again and again: what costs least in the file and perhaps much in memory.
+/// Repeats the same few bytes: they cost little in the file and perhaps much in memory.
 fn repeat(rng: &mut Rng, bytes: &mut Vec<u8>, range: std::ops::Range<usize>) {
     if range.is_empty() {
         return;
@@ -114,7 +114,7 @@ fn repeat(rng: &mut Rng, bytes: &mut Vec<u8>, range: std::ops::Range<usize>) {
     bytes.splice(range.start..range.start, copy.repeat(times));
 }
 
-/// A range, short as a rule.
+/// A range of bytes, usually a short one.
 pub(super) fn range(rng: &mut Rng, len: usize) -> std::ops::Range<usize> {
     let start = rng.usize(0..=len);
     let longest = (len - start).min(1 << rng.u32(0..14));

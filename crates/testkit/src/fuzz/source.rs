@@ -1,5 +1,5 @@
-//! The checker's reader of emitted source, and what compares it with a model: whatever the bytes are, nothing panics, and
-//! what is read as quantised has a bound.
+//! Fuzzes the checker's reader of emitted source and the comparison with a model: no bytes cause a
+//! panic, and a model that is read as quantised has a bound.
 
 use std::sync::LazyLock;
 
@@ -8,13 +8,13 @@ use secateur_emit::{Form, LeafBits, NodeLayout, Style, emit};
 use secateur_formats::ModelFile;
 use secateur_formats::packed::Link;
 
-/// A small model of several classes, of which the seeds are made.
+/// A small model of several classes, from which the seeds are made.
 static MODEL: LazyLock<ModelFile> = LazyLock::new(|| {
     ModelFile::parse(include_bytes!("../../../../testdata/models/lightgbm/multiclass.txt"))
         .expect("a fixture")
 });
 
-/// Checks an input; true where it can be read.
+/// Checks an input; true if it can be read.
 pub(super) fn check_input(bytes: &[u8]) -> bool {
     let file = match SourceFile::parse(bytes) {
         Ok(file) => file,
@@ -33,7 +33,7 @@ pub(super) fn check_input(bytes: &[u8]) -> bool {
     true
 }
 
-/// The model in every form, with leaves as they are and quantised, in each layout.
+/// The model in every form and node layout, with leaves as they are and quantised.
 pub(super) fn seeds() -> Vec<Vec<u8>> {
     let mut seeds = Vec::new();
     for form in [Form::C, Form::Header, Form::Rust, Form::Wasm] {
@@ -42,7 +42,8 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
                 for keys in [false, true] {
                     let probabilities = (nodes == NodeLayout::Small).then(|| Link::of(&MODEL));
                     let style = Style { form, name: "model", leaves, keys, nodes, probabilities };
-                    // A module has one layout and no keys.
+                    // Some combinations are refused: a Wasm module has only the compact layout and
+                    // no keys.
                     seeds.extend(emit(MODEL.ensemble(), style, &[]));
                 }
             }

@@ -36,7 +36,7 @@ const NUMBERS: [&str; 28] = [
     "00000000000000000000000000000000001.5e0",
 ];
 
-/// One change.
+/// Makes one change.
 pub(super) fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>) {
     match rng.u32(0..16) {
         0..5 => number(rng, bytes),
@@ -47,7 +47,7 @@ pub(super) fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>) {
         11 => swap_numbers(rng, bytes),
         12 => array(rng, bytes),
         _ => {
-            // Many small numbers in the same place: indices, children, classes.
+            // Small numbers are indices, children or classes, so they are tried more often.
             if let Some(at) = token(rng, bytes) {
                 let small = rng.i32(-2..12).to_string();
                 bytes.splice(at, small.into_bytes());
@@ -56,7 +56,7 @@ pub(super) fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Puts a hostile number in the place of one.
+/// Replaces a number by a hostile one.
 fn number(rng: &mut Rng, bytes: &mut Vec<u8>) {
     if let Some(at) = token(rng, bytes) {
         let text = *rng.choice(&NUMBERS).expect("not empty");
@@ -71,7 +71,7 @@ fn swap_numbers(rng: &mut Rng, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Removes, doubles or moves what stands between two separators.
+/// Removes, duplicates or moves the text between two separators.
 fn line_or_element(rng: &mut Rng, bytes: &mut Vec<u8>) {
     let separator = *rng.choice(b"\n\n\n,, =:").expect("not empty");
     let Some(first) = find(rng, bytes, |byte| byte == separator) else { return };
@@ -90,7 +90,7 @@ fn line_or_element(rng: &mut Rng, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Doubles, renames or removes a JSON key.
+/// Duplicates, renames or removes a JSON key, or replaces its value.
 fn key(rng: &mut Rng, bytes: &mut Vec<u8>) {
     let Some(colon) = find(rng, bytes, |byte| byte == b':') else { return };
     let Some(close) = bytes[..colon].iter().rposition(|&byte| byte == b'"') else { return };
@@ -103,7 +103,7 @@ fn key(rng: &mut Rng, bytes: &mut Vec<u8>) {
         }
         1 => drop(bytes.splice(open..=close, *b"\"other\"")),
         2 => {
-            // The key and its value, where the value is not too long to be told.
+            // Removes the key and its value, as far as `value_end` finds the value's end.
             let end = value_end(bytes, colon + 1);
             bytes.drain(open..end);
             if bytes.get(open) == Some(&b',') {
@@ -120,7 +120,7 @@ fn key(rng: &mut Rng, bytes: &mut Vec<u8>) {
     }
 }
 
-/// Where a JSON value ends: at the comma or bracket that belongs to what is around it.
+/// Where a JSON value ends: at the comma or closing bracket of the value around it.
 fn value_end(bytes: &[u8], start: usize) -> usize {
     let (mut depth, mut quoted) = (0u32, false);
     for (at, &byte) in bytes.iter().enumerate().skip(start) {
@@ -137,7 +137,7 @@ fn value_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Puts a deep value in the place of a number.
+/// Replaces a number by a deeply nested value.
 fn nest(rng: &mut Rng, bytes: &mut Vec<u8>) {
     let Some(at) = token(rng, bytes) else { return };
     let depth = 1usize << rng.u32(2..17);
@@ -150,7 +150,7 @@ fn nest(rng: &mut Rng, bytes: &mut Vec<u8>) {
     bytes.splice(at, deep.into_bytes());
 }
 
-/// Puts one quoted text of the file, or an odd one, in the place of another.
+/// Replaces a quoted text by another one from the file, or by an odd one.
 fn string(rng: &mut Rng, bytes: &mut Vec<u8>) {
     let quoted = |rng: &mut Rng, bytes: &[u8]| -> Option<Range<usize>> {
         let open = find(rng, bytes, |byte| byte == b'"')?;
@@ -166,7 +166,7 @@ fn string(rng: &mut Rng, bytes: &mut Vec<u8>) {
     bytes.splice(to, text);
 }
 
-/// Makes a list longer or shorter by elements of its own.
+/// Empties a list, repeats its elements or removes some of them.
 fn array(rng: &mut Rng, bytes: &mut Vec<u8>) {
     let Some(open) = find(rng, bytes, |byte| byte == b'[' || byte == b'=') else { return };
     let end = if bytes[open] == b'[' {
@@ -189,7 +189,7 @@ fn array(rng: &mut Rng, bytes: &mut Vec<u8>) {
     }
 }
 
-/// The place of a number.
+/// The range of a random number in the text.
 fn token(rng: &mut Rng, bytes: &[u8]) -> Option<Range<usize>> {
     let inside = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
     let at = find(rng, bytes, |byte| byte.is_ascii_digit())?;
@@ -198,7 +198,7 @@ fn token(rng: &mut Rng, bytes: &[u8]) -> Option<Range<usize>> {
     Some(start..end)
 }
 
-/// The first byte of a kind from a random place on.
+/// The first wanted byte after a random position, searching from the start if there is none.
 pub(super) fn find(rng: &mut Rng, bytes: &[u8], wanted: impl Fn(u8) -> bool) -> Option<usize> {
     if bytes.is_empty() {
         return None;

@@ -1,13 +1,14 @@
-//! Just enough of zip to change a member of an archive and put sizes and checksums right again: members one
-//! after the other, their sizes before them. What is written is stored, not deflated.
+//! Just enough of the zip format to change a member of an archive and correct sizes and checksums.
+//! It reads archives whose members follow each other, each with its size before it. Members are
+//! written stored, not deflated.
 
-/// No fixture has a larger member.
+/// The largest size of a member; no fixture has a larger one.
 const LARGEST: usize = 1 << 20;
 
-/// All members together may unpack to so many times the archive.
+/// All members together may unpack to at most this many times the size of the archive.
 const LARGEST_RATIO: usize = 128;
 
-/// Name and content.
+/// The name and the content of a member.
 type Member = (Vec<u8>, Vec<u8>);
 pub(super) type Members = Vec<Member>;
 
@@ -23,8 +24,8 @@ pub(super) fn unpack(bytes: &[u8]) -> Option<Members> {
     Some(members)
 }
 
-/// How many bytes an input holds once what is deflated in it is unpacked, as its directory declares: no more
-/// than what the reader promises to take.
+/// The size of an input plus that of its members after unpacking, as its directory declares them,
+/// but no more than the reader promises to accept.
 pub(super) fn unpacked_size(bytes: &[u8]) -> usize {
     let entries = bytes.windows(28).filter(|entry| entry.starts_with(b"PK\x01\x02"));
     let sizes =
@@ -32,13 +33,13 @@ pub(super) fn unpacked_size(bytes: &[u8]) -> usize {
     bytes.len() + sizes.sum::<usize>().min(LARGEST_RATIO * bytes.len())
 }
 
-/// The first member, and where it ends.
+/// The first member, and the offset where it ends.
 fn first_member(rest: &[u8]) -> Option<(Member, usize)> {
     let number = |at: usize| Some(u16::from_le_bytes(rest.get(at..at + 2)?.try_into().ok()?) as usize);
     let size = u32::from_le_bytes(rest.get(18..22)?.try_into().ok()?) as usize;
     let (flags, method) = (number(6)?, number(8)?);
     if flags & 8 != 0 {
-        return None; // its size stands behind it
+        return None; // the size comes after the content
     }
     let name = 30..30 + number(26)?;
     let start = name.end + number(28)?;
@@ -52,7 +53,7 @@ fn first_member(rest: &[u8]) -> Option<(Member, usize)> {
     Some(((rest.get(name)?.to_vec(), content), end))
 }
 
-/// The archive of these members.
+/// An archive of these members.
 pub(super) fn pack(members: &Members) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut directory = Vec::new();

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: rows, and what the exact predictor says of them.
+//! Shared by the tests of this crate: rows with the results of the exact predictor.
 #![allow(dead_code, reason = "each test file uses some of it")]
 
 use std::path::{Path, PathBuf};
@@ -11,14 +11,14 @@ use secateur_model::{Ensemble, Predictor};
 use secateur_runtime::{Model, Rows};
 use secateur_testkit::is_whole;
 
-/// Rows that reach every leaf and threshold, and hostile ones; with scores and classes.
+/// Rows that reach every leaf and threshold, and hostile ones, with their scores and classes.
 pub(crate) struct Judged {
     pub(crate) rows: Vec<f64>,
     pub(crate) scores: Vec<f64>,
     pub(crate) classes: Vec<u32>,
 }
 
-/// The rows of the runtime's cover, and hostile rows behind them.
+/// The rows of the runtime's cover, followed by hostile rows.
 pub(crate) fn judged(model: &Ensemble, rng: &mut Rng) -> Judged {
     let stamp = Stamp { source: [0; 32], cover_rows: 0, cover_hash: 0 };
     let packed = File::pack_ensemble(model, (Framework::XgBoost, "a test"), Link::None, None, &stamp);
@@ -51,7 +51,7 @@ pub(crate) fn judge(model: &Ensemble, rows: Vec<f64>) -> Judged {
     Judged { rows, scores, classes }
 }
 
-/// What the runtime says of rows, by this rule.
+/// The runtime's probabilities of rows, by this rule.
 pub(crate) fn probabilities(model: &Ensemble, link: Link, rows: &[f64]) -> Vec<f64> {
     let stamp = Stamp { source: [0; 32], cover_rows: 0, cover_hash: 0 };
     let packed = File::pack_ensemble(model, (Framework::XgBoost, "a test"), link, None, &stamp);
@@ -81,19 +81,20 @@ fn hostile(rng: &mut Rng, known: &[f64]) -> f64 {
     }
 }
 
-/// With leaves as they are.
+/// A style with unchanged leaves.
 pub(crate) fn exact(form: Form, name: &str) -> Style<'_> {
     Style { form, name, leaves: None, keys: false, nodes: NodeLayout::Compact, probabilities: None }
 }
 
-/// The same in one of several ways, by turns: with floats or keys, each layout of nodes, and a rule of probabilities that the model can have.
+/// A style that depends on `turn`: with floats or keys, each layout of nodes, and a rule of
+/// probabilities that fits the model.
 pub(crate) fn by_turns<'a>(model: &Ensemble, turn: usize, form: Form, name: &'a str) -> Style<'a> {
     let nodes = [NodeLayout::Compact, NodeLayout::Small, NodeLayout::Fast][turn / 2 % 3];
     let probabilities = Some(link(model, turn)).filter(|&link| link != Link::None);
     Style { keys: turn.is_multiple_of(2), nodes, probabilities, ..exact(form, name) }
 }
 
-/// In which way the trees of a file are laid out, by its parts.
+/// The layout of the trees in a file, by the parts that its head names.
 pub(crate) fn layout_of(text: &str) -> &'static str {
     let parts =
         text.lines().find_map(|line| line.strip_prefix(" * parts: ")).expect("every file says its parts");
@@ -104,7 +105,7 @@ pub(crate) fn layout_of(text: &str) -> &'static str {
         .unwrap_or("leaves alone")
 }
 
-/// A rule of probabilities that fits the model's classes, by turns.
+/// A rule of probabilities that fits the model's classes; it depends on `turn`.
 pub(crate) fn link(model: &Ensemble, turn: usize) -> Link {
     let (classes, groups) = (model.classes().len(), model.group_count());
     if !model.decision().is_classifier() {
@@ -123,7 +124,7 @@ pub(crate) fn link(model: &Ensemble, turn: usize) -> Link {
     rules[turn % rules.len()]
 }
 
-/// Source that is text.
+/// Emits source that is text.
 pub(crate) fn written(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<String, EmitError> {
     emit(model, style, notes).map(|bytes| String::from_utf8(bytes).expect("source is text"))
 }
@@ -144,7 +145,7 @@ pub(crate) fn levels(folder: &Path) -> Vec<&'static str> {
     if is_whole() { LEVELS.to_vec() } else { vec![LEVELS[turn % LEVELS.len()]] }
 }
 
-/// A folder of a test's own, empty.
+/// An empty folder for one test.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
@@ -152,8 +153,9 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// The committed models that can be packed and written as source: every library, several classes, regressors, missing values, categories. Of XGBoost's
-/// many versions the last stands for all: what a reader makes of a version is tested where readers are.
+/// The committed models that can be packed and written as source: every library, several classes,
+/// regressors, missing values, categories. Of XGBoost's many versions only the last one is used;
+/// the readers' own tests cover the others.
 pub(crate) fn fixtures() -> Vec<(String, ModelFile)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/models");
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Random models that live in memory, pruned and judged on every cell.
+//! Random models without files, and a check of pruned models on every cell.
 
 use fastrand::Rng;
 use secateur_formats::{Edit, EditError};
@@ -29,7 +29,7 @@ impl secateur_prune::Editable for Memory {
     }
 }
 
-/// A model of few cells, if chance has one.
+/// A random model, if it has few cells.
 pub(crate) fn random_model(rng: &mut Rng) -> Option<Ensemble> {
     let mut shape = Shape::random(rng);
     shape.trees = rng.u32(1..=10);
@@ -40,8 +40,9 @@ pub(crate) fn random_model(rng: &mut Rng) -> Option<Ensemble> {
     (Grid::new(&[&model]).ok()?.log10_cells() <= 2.6).then_some(model)
 }
 
-/// The pruned model decides as the original on every cell that the claim is about.
-// Tests of score claims have a judge of their own.
+/// Asserts that the pruned model decides as the original on every cell that the claim is about.
+/// Returns how many cells that are.
+// Tests of claims about scores have a check of their own.
 #[allow(dead_code)]
 pub(crate) fn check(original: &Ensemble, pruned: &Pruned<Memory>, band: Band, context: &str) -> usize {
     let original = &*original.within(&pruned.domain).unwrap();
