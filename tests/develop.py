@@ -1,10 +1,10 @@
-"""Puts the package of this folder into the venv that runs this script: the Python files from where they are, and the extension
-module from the build of the tests.
+"""Puts the package of this folder into the venv that runs this script: the Python files stay where they
+are, and the extension module comes from the build of the tests.
 
     .venv/bin/python tests/develop.py
 
-`maturin develop` does the same with a build of its own. This one takes what `make build` compiles for the Rust tests anyway, with
-every debug assertion on, so that nothing is compiled twice.
+`maturin develop` does the same with a build of its own. This script takes what `make build` compiles for
+the Rust tests anyway, with every debug assertion on, so that nothing is compiled twice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import sysconfig
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "python" / "secateur"
-# The targets that tests in Python need. The test (a small one) selects the features that all tests have; without it cargo would build everything with others.
+# The targets that the Python tests need. The test selects the features that all tests have; without it
+# cargo would build everything again with other features.
 BUILD = ["cargo", "build", "--profile", "test", "--workspace", "--locked", "--features", "secateur-wheel/extension-module"]
 TARGETS = ["--lib", "--bins", "--test", "sizes"]
 COMMAND = """#!{python}

@@ -1,10 +1,11 @@
 """Runs a test binary for cargo, and ends it when nothing has happened for too long.
 
-    CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="python3 tests/limit.py" cargo test
+    export CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="python3 tests/limit.py"
+    cargo test
 
-The harness of Rust's tests has no limits: a test that hangs, hangs everything. It does say which test has finished, and which has been
-running for more than a minute; when nothing was said for SECATEUR_TEST_LIMIT seconds (300), the binary is killed, and the tests that
-never came to an end are named.
+The harness of Rust tests has no limits: one test that hangs, hangs everything. It says which test has
+finished, and which has been running for more than a minute. When it has said nothing for
+SECATEUR_TEST_LIMIT seconds (300), the binary is killed, and the tests that did not finish are named.
 """
 
 from __future__ import annotations

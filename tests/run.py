@@ -1,14 +1,15 @@
-"""`make test`, `make test-all` and `make check`: the parts of the tests, side by side where they do not need each other.
+"""`make test`, `make test-all` and `make check`: the parts of the tests, side by side where they can be.
 
-    python3 tests/run.py                  what `make test` runs: every crate, every format against its library, Python, C, the documents
-    python3 tests/run.py --all            that with full seeds and cases, and all that takes too long or needs more tools
-    python3 tests/run.py --changed        format, clippy and the tests of the crates that differ from the main branch
-    python3 tests/run.py rust lint        these parts and what they need
-    python3 tests/run.py --list           the parts, what each needs, and what it is for
+    python3 tests/run.py            what `make test` runs: crates, formats, Python, C, the documents
+    python3 tests/run.py --all      that with all seeds and cases, and what takes longer or more tools
+    python3 tests/run.py --changed  format, clippy and tests of the crates that differ from main
+    python3 tests/run.py rust lint  these parts alone
+    python3 tests/run.py --list     the parts, what each needs, and what it is for
 
-The output of a part goes to `target/test/PART.log`; of one that fails, all of it is printed. At the end stands a table with the time of
-each part (by the clock, and of all its processes together), and what was not run and why. Nothing is left out silently: a part of
-`make test` whose tool is missing fails, one of `make test-all` is named as not run.
+The output of a part goes to `target/test/PART.log`; of a part that fails, all of it is printed. At the
+end stands a table with the time of each part (by the clock, and of all its processes together), and what
+was not run and why. Nothing is left out silently: a part of `make test` whose tool is missing fails, and
+a part of `make test-all` whose tool is missing is listed as not run.
 """
 
 from __future__ import annotations

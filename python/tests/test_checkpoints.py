@@ -118,18 +118,17 @@ def test_another_question_is_another_search(forests, batches, tmp_path, monkeypa
         secateur.verify(first, second, scores=True, checkpoint=file)
 
 
-def test_decisions_and_workers_keep_checkpoints_too(tmp_path, monkeypatch):
+@pytest.mark.alone
+def test_decisions_and_workers_keep_checkpoints_too(tmp_path):
     from concurrent.futures import ThreadPoolExecutor
 
     import test_verify
 
     first, second = test_verify.hard_pair()
     file = tmp_path / "search.checkpoint"
-    monkeypatch.setenv(*pause_of(30, tmp_path / "one"))
     answer = secateur.verify(first, second, band=0, time_limit=1.0, checkpoint=file)
     assert answer.undecided and file.exists()
     size = file.stat().st_size
-    monkeypatch.setenv(*pause_of(300, tmp_path / "two"))
     with ThreadPoolExecutor(2) as executor:
         answer = secateur.verify(first, second, band=0, time_limit=4.0, checkpoint=file, executor=executor)
     assert answer.undecided and file.stat().st_size > size, "it went on, and has come farther"

@@ -132,8 +132,8 @@ pub(crate) fn written(model: &Ensemble, style: Style<'_>, notes: &[String]) -> R
 /// How much a C compiler is to optimise.
 pub(crate) const LEVELS: [&str; 3] = ["-O0", "-Os", "-O3"];
 
-/// The levels that the programs of this folder are compiled with: all of them, or by turns where a share of the tests is run. Every
-/// program is compiled once more with all traps on.
+/// The levels that the programs of this folder are compiled with: all of them, or one of them, by
+/// turns, in a run of a share of the tests. Every program is also compiled with all traps on.
 pub(crate) fn levels(folder: &Path) -> Vec<&'static str> {
     let turn = folder
         .file_name()
