@@ -5,32 +5,42 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/nu
 VENV := .venv
 STAMP := $(VENV)/.installed
 
-.PHONY: help new-user notebooks docs package demo test test-rust test-broken test-cluster test-python test-package test-c test-arm test-clang test-wasm c-library lint miri test-sanitizer fuzz bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-wall bench-embedded bench-limits bench-pack bench-quantised soak catboost-rows clean bench-peers experiments test-report test-highs
+.PHONY: help new-user notebooks doc docs package demo test test-all check build test-rust test-cluster test-python test-package test-release test-c test-arm test-clang test-wasm c-library lint miri test-sanitizer fuzz fuzz-check bench bench-oracle bench-conversions bench-scores bench-prune bench-certificates bench-cluster bench-wall bench-embedded bench-limits bench-pack bench-quantised soak catboost-rows clean bench-peers experiments test-report test-highs
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 20
 
+# Without the tables in Parquet, whose compiler time is a third of the whole: the demo reads none.
 demo: ## the main job on an embedded model, start to finish
-	cargo run --release --locked --quiet --bin secateur -- demo --dir target/demo
+	cargo run --release --locked --quiet -p secateur-cli --no-default-features --bin secateur -- demo --dir target/demo
 
-test: lint test-rust test-c test-broken test-python test-package ## all checks and tests, Rust and Python
+test: ## all checks and tests, Rust and Python, in ten minutes; a table at the end
+	@$(PYTHON) tests/run.py
+
+test-all: ## everything there is: full seeds, clusters, packages, other compilers and machines; says what it could not run
+	@$(PYTHON) tests/run.py --all
+
+check: ## for a commit: formatting, clippy and the tests of the crates that differ from the main branch
+	@$(PYTHON) tests/run.py --changed
+
+# One build for all tests, the commands and the Python module: the same members and features everywhere, or cargo builds it all again.
+build: ## the crates, their tests and the Python module, with every check on
+	cargo build --profile test --workspace --lib --bins --tests --locked --features secateur-wheel/extension-module
 
 test-rust: ## the Rust tests
-	cargo test --workspace --locked
+	cargo test --workspace --lib --bins --tests --locked --features secateur-wheel/extension-module
+	cargo test --workspace --doc --locked --features secateur-wheel/extension-module
 
-# Its own command: cargo would build the search with its faults for every other test of the same command.
-test-broken: $(STAMP) ## a search that is broken on purpose: the checker refuses its results in every interface
-	cargo test --locked -p secateur-faults --features on
-	cargo build --locked --profile test -p secateur-wheel --features _broken,pyo3/extension-module
-	$(VENV)/bin/python python/tests/broken_search.py target/debug/lib_secateur.so
+DEVELOP := $(VENV)/bin/python tests/develop.py
 
 test-cluster: $(STAMP) ## searches on a process pool, Dask and Ray, two workers each; part of test-python
-	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
+	$(DEVELOP)
 	$(VENV)/bin/python -m pytest python/tests/test_cluster.py python/tests/test_verify_many.py
 
 test-python: $(STAMP) ## the Python tests, against the real libraries
-	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
-	$(VENV)/bin/python -m pytest
+	$(DEVELOP)
+	$(VENV)/bin/python -m pytest -n 2 -m 'not alone'
+	$(VENV)/bin/python -m pytest -m alone
 
 new-user: $(STAMP) ## a new user's first hour on a terminal, from the wheel alone; writes docs/new-user/transcript.md
 	rm -rf target/new-user
@@ -57,11 +67,11 @@ test-arm: ## the runtime on ARM with NEON; needs `rustup target add aarch64-unkn
 test-clang: $(STAMP) ## emitted C and the C library again, compiled with clang, which must be installed
 	CC=clang cargo test --locked -p secateur-emit -p secateur-c
 	CC=clang cargo test --locked -p secateur-cli --test black_box pack_source
-	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
+	$(DEVELOP)
 	CC=clang $(VENV)/bin/python -m pytest python/tests/test_source.py
 
-test-wasm: $(STAMP) ## models as WebAssembly in Node and a headless Chromium (apt-get install nodejs chromium); not part of `make test`
-	VIRTUAL_ENV=$(abspath $(VENV)) $(VENV)/bin/maturin develop --release --quiet
+test-wasm: $(STAMP) ## models as WebAssembly in Node and a headless Chromium (apt-get install nodejs chromium)
+	$(DEVELOP)
 	PYTHONPATH=python/tests $(VENV)/bin/python -m pytest python/web
 
 test-package: $(STAMP) ## a fresh venv, pip install, and the README's script: from the folder and from an sdist
@@ -87,14 +97,10 @@ $(HIGHS)/.installed:
 CHECKER := secateur-certificate secateur-checker secateur-kernel secateur-lower secateur-model
 CHECK := secateur-certificate secateur-check secateur-checker secateur-formats secateur-kernel secateur-lower secateur-model secateur-runtime secateur-source
 
-lint: $(STAMP) ## formatting, clippy, ruff and documentation, warnings as errors
+lint: $(STAMP) ## formatting, clippy and ruff, warnings as errors, and what the trusted crates depend on
 	$(VENV)/bin/ruff check --quiet
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo clippy -p secateur-faults --all-targets --features on --locked -- -D warnings
-	cargo check -p secateur-check --features program --bins --locked
-	cargo check --manifest-path fuzz/Cargo.toml --no-default-features --locked --target-dir target
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	cargo clippy --workspace --all-targets --locked --features secateur-wheel/extension-module,secateur-check/program -- -D warnings
 	@echo "what the checker depends on, and the program that reads files for it:"
 	cargo tree --package secateur-checker --edges normal --locked
 	cargo tree --package secateur-check --edges normal --locked
@@ -107,8 +113,20 @@ lint: $(STAMP) ## formatting, clippy, ruff and documentation, warnings as errors
 	@own=$$(cargo tree --package secateur-check --edges normal --prefix none --locked | grep -oE '^secateur[a-z-]*' | sort -u | tr '\n' ' '); \
 	  test "$$own" = "$(CHECK) " || { echo "secateur-check may depend on $(CHECK) alone, and has $$own"; exit 1; }
 
+doc: ## the crates' documentation, warnings as errors
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+
+# A workspace of its own, which is why `make lint` does not see it.
+fuzz-check: ## the fuzz targets compile; they are not linked, which takes a nightly compiler and C++
+	cargo check --manifest-path fuzz/Cargo.toml --no-default-features --locked --target-dir target
+
+test-release: ## what is handed out has none of the hooks that tests use
+	cargo build --release --locked --quiet -p secateur-cli --bins
+	@! grep -l SECATEUR_TEST_ target/release/secateur target/release/secateur-check \
+	  || { echo "a release must not listen to SECATEUR_TEST_..."; exit 1; }
+
 # What is published, as it would be: every crate builds from its own package, and the sdist's description is one that PyPI shows.
-PACKAGES := --workspace --exclude secateur-testkit --exclude secateur-faults --exclude secateur-wheel --exclude secateur-python
+PACKAGES := --workspace --exclude secateur-testkit --exclude secateur-wheel --exclude secateur-python
 
 package: $(STAMP) ## crates, wheel and sdist as they are published; nothing is uploaded
 	cargo package $(PACKAGES) --locked --allow-dirty
@@ -277,7 +295,7 @@ experiments: $(STAMP) ## the paper's tables: AdaBoost and the appendix at M=50 (
 	cargo build --release --locked --quiet --bins
 	$(VENV)/bin/python experiments/run.py $(or $(EXPERIMENTS),main) --datasets $(DATASETS) $(EXPERIMENT_OPTIONS)
 
-test-report: $(STAMP) ## the report pages in a headless Chromium (apt-get install chromium); not part of `make test`
+test-report: $(STAMP) ## the report pages in a headless Chromium (apt-get install chromium)
 	cargo build --release --locked --quiet --bin secateur
 	rm -rf target/report-pages target/report-shots
 	cargo run --quiet --locked -p secateur-report --example pages -- target/report-pages

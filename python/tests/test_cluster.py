@@ -139,12 +139,17 @@ def test_a_process_pool_gives_the_bytes_of_one_thread(family, pool):
     same_as_alone(family, pool)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+# What travels to a worker is bytes, whatever carries them there: two families stand for all, and `make test-all` has the others.
+OFTEN = ("xgboost", "forest")
+FEW = [pytest.param(family, marks=() if family in OFTEN else pytest.mark.full) for family in FAMILIES]
+
+
+@pytest.mark.parametrize("family", FEW)
 def test_dask_gives_the_bytes_of_one_thread(family, client):
     same_as_alone(family, client.get_executor())
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", FEW)
 def test_ray_gives_the_bytes_of_one_thread(family, ray):
     same_as_alone(family, secateur.ray_executor())
 
@@ -346,7 +351,8 @@ def thousand_trees() -> tuple[secateur.Model, secateur.Model]:
     return first, second
 
 
-@pytest.mark.parametrize("search", ["decisions", "scores", "a thousand trees"])
+@pytest.mark.alone
+@pytest.mark.parametrize("search", ["decisions", pytest.param("scores", marks=pytest.mark.full), pytest.param("a thousand trees", marks=pytest.mark.full)])
 def test_a_job_takes_little_memory_and_few_bytes(search):
     """Searches that do not end, or take long, with their proof: the worst for a worker."""
     if search == "decisions":

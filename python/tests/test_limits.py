@@ -6,7 +6,6 @@ Nothing here says how long something takes, beyond a generous multiple: `make be
 from __future__ import annotations
 
 import json
-import os
 import pathlib
 import signal
 import subprocess
@@ -16,7 +15,7 @@ import time
 import numpy as np
 import pytest
 import xgboost
-from command import binary
+from command import ROOT, SIGNALS, binary, own_signals, pause, started, wait_for
 from prunable import CASES, case, saved_and_loaded
 from threadpoolctl import threadpool_limits
 
@@ -25,7 +24,8 @@ import secateur
 # Far more than any limit asked for here, and far less than what the work would take.
 LATE = 20.0
 BAND = 0.12
-SIGNALS = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+# Batches of boxes after which a search of these tests waits.
+SOME = 3
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -35,20 +35,14 @@ def one_thread():
 
 
 @pytest.fixture(scope="module")
-def long(tmp_path_factory) -> pathlib.Path:
-    """A model that takes minutes to prune: 300 trees over 65,536 cells."""
-    random = np.random.default_rng(3)
-    rows = random.normal(size=(4_000, 8))
-    target = (np.sin(3 * rows).sum(axis=1) + 0.5 * random.normal(size=4_000) > 0).astype(int)
-    model = xgboost.XGBClassifier(n_estimators=300, max_depth=3, learning_rate=0.3, n_jobs=1, random_state=0)
-    path = tmp_path_factory.mktemp("long") / "model.json"
-    model.fit(np.digitize(rows, [-0.7, 0.0, 0.7]).astype(float), target).save_model(path)
-    return path
+def long() -> pathlib.Path:
+    """A model whose pruning comes to many searches over boxes."""
+    return ROOT / "testdata" / "models" / "catboost" / "multiclass.cbm"
 
 
 @pytest.fixture(scope="module")
 def long_pair(tmp_path_factory) -> tuple[pathlib.Path, pathlib.Path]:
-    """Two models whose comparison with `BAND` takes minutes: it is too small for a bound, and too large for a
+    """Two models whose comparison with `BAND` comes to a search over boxes: it is too small for a bound, and too large for a
     counterexample that is easy to find."""
     random = np.random.default_rng(3)
     rows = random.normal(size=(4_000, 8))
@@ -110,45 +104,25 @@ def test_no_time_in_python():
 
 @pytest.mark.parametrize("words", [["prune"], ["prune", "--effort", "minimum"], ["verify"]])
 def test_a_limit_ends_every_command(words, long, long_pair, tmp_path):
-    out = tmp_path / "out.json"
+    out = tmp_path / "out.cbm"
     places = [long, "-o", out] if words[0] == "prune" else [*long_pair, "--band", str(BAND)]
-    program = binary()
-    started = time.monotonic()
-    ran = subprocess.run([program, *words, *places, "--time-limit", "1s", "--json"], capture_output=True, text=True)
-    assert time.monotonic() - started < LATE
-    assert ran.returncode == 3, ran.stderr
+    began = time.monotonic()
+    process = started([binary(), *words, *places, "--time-limit", "500ms", "--json"], environment=pause(SOME))
+    printed, said = process.communicate(timeout=6 * LATE)
+    assert time.monotonic() - began < LATE
+    assert process.returncode == 3, said
     if words[0] == "prune":
-        assert json.loads(ran.stdout)["outcome"] == "budget_reached"
+        assert json.loads(printed)["outcome"] == "budget_reached"
         secateur.load(out)
-
-
-def _started(command: list[object], **more) -> subprocess.Popen:
-    process = subprocess.Popen([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
-    return process
-
-
-def _with_own_signals() -> None:
-    """A test that runs in the background has Ctrl-C ignored, and hands that on."""
-    for number in SIGNALS:
-        signal.signal(number, signal.SIG_DFL)
-
-
-def _wait_for_temporary(folder: pathlib.Path, process: subprocess.Popen) -> None:
-    """The command has begun: its output has a temporary file."""
-    until = time.monotonic() + 60
-    while not any(name.startswith(".secateur-") for name in files(folder)):
-        assert process.poll() is None and time.monotonic() < until, process.communicate()
-        time.sleep(0.02)
-    # And has come to its work.
-    time.sleep(1.5)
 
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_keeps_what_is_proved(number, long, tmp_path):
-    out = tmp_path / "out.json"
+    out = tmp_path / "out.cbm"
     command = [binary(), "prune", long, "-o", out, "--json", "--certificate", tmp_path / "out.certificate"]
-    process = _started(command, preexec_fn=_with_own_signals)
-    _wait_for_temporary(tmp_path, process)
+    paused = tmp_path.parent / f"{tmp_path.name}-paused"
+    process = started(command, environment=pause(SOME, paused))
+    wait_for(paused, process)
     process.send_signal(number)
     printed, said = process.communicate(timeout=6 * LATE)
     assert process.returncode == SIGNALS[number], said
@@ -164,10 +138,11 @@ def test_a_signal_keeps_what_is_proved(number, long, tmp_path):
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_second_signal_leaves_nothing(number, long, tmp_path):
-    out = tmp_path / "out.json"
+    out = tmp_path / "out.cbm"
     command = [binary(), "prune", long, "-o", out, "--report", tmp_path / "page.html", "--certificate", tmp_path / "c"]
-    process = _started(command, preexec_fn=_with_own_signals)
-    _wait_for_temporary(tmp_path, process)
+    paused = tmp_path.parent / f"{tmp_path.name}-paused"
+    process = started(command, environment=pause(SOME, paused))
+    wait_for(paused, process)
     process.send_signal(number)
     process.send_signal(number)
     # Two that come at once may be one for the process, so they go on coming.
@@ -184,8 +159,9 @@ def test_a_second_signal_leaves_nothing(number, long, tmp_path):
 @pytest.mark.parametrize("number", SIGNALS)
 def test_what_has_no_result_ends_at_once(number, long_pair, tmp_path):
     command = [binary(), "verify", *long_pair, "--band", BAND, "--certificate", tmp_path / "c"]
-    process = _started(command, preexec_fn=_with_own_signals)
-    _wait_for_temporary(tmp_path, process)
+    paused = tmp_path.parent / f"{tmp_path.name}-paused"
+    process = started(command, environment=pause(SOME, paused))
+    wait_for(paused, process)
     process.send_signal(number)
     printed, _ = process.communicate(timeout=LATE)
     assert (process.returncode, printed) == (SIGNALS[number], "")
@@ -197,13 +173,14 @@ def test_an_ignored_signal_stays_ignored(long, tmp_path):
     """`nohup`: a terminal that is closed ends nothing."""
 
     def ignoring() -> None:
-        _with_own_signals()
+        own_signals()
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
-    out = tmp_path / "out.json"
-    command = [binary(), "prune", long, "-o", out, "--time-limit", "5s", "--json"]
-    process = _started(command, preexec_fn=ignoring)
-    _wait_for_temporary(tmp_path, process)
+    out = tmp_path / "out.cbm"
+    command = [binary(), "prune", long, "-o", out, "--time-limit", "1s", "--json"]
+    paused = tmp_path.parent / f"{tmp_path.name}-paused"
+    process = started(command, environment=pause(SOME, paused), preexec_fn=ignoring)
+    wait_for(paused, process)
     process.send_signal(signal.SIGHUP)
     printed, said = process.communicate(timeout=6 * LATE)
     assert process.returncode == 3, said
@@ -215,7 +192,6 @@ def test_signals_in_python(number, long, tmp_path):
     """Ctrl-C gives the best so far within some seconds; SIGTERM ends Python as it always does, and leaves nothing behind."""
     script = (
         "import secateur, sys\n"
-        "print('ready', flush=True)\n"
         "try:\n"
         "    result = secateur.prune(sys.argv[1])\n"
         "    print('interrupted' if result.interrupted else 'done', flush=True)\n"
@@ -223,9 +199,9 @@ def test_signals_in_python(number, long, tmp_path):
         "    print('raised', flush=True)\n"
     )
     command = [sys.executable, "-c", script, long]
-    process = _started(command, preexec_fn=_with_own_signals)
-    assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    time.sleep(2.0)
+    paused = tmp_path.parent / f"{tmp_path.name}-paused"
+    process = started(command, environment=pause(SOME, paused))
+    wait_for(paused, process)
     process.send_signal(number)
     printed, said = process.communicate(timeout=2 * LATE)
     if number == signal.SIGINT:
@@ -237,10 +213,11 @@ def test_signals_in_python(number, long, tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_packages_own_command_is_ended_alike(number, long, tmp_path):
-    out = tmp_path / "out.json"
+    out = tmp_path / "out.cbm"
     command = [sys.executable, "-c", "from secateur._cli import secateur; secateur()", "prune", long, "-o", out, "--json"]
-    process = _started(command, preexec_fn=_with_own_signals, env={**os.environ})
-    _wait_for_temporary(tmp_path, process)
+    paused = tmp_path.parent / f"{tmp_path.name}-paused"
+    process = started(command, environment=pause(SOME, paused))
+    wait_for(paused, process)
     process.send_signal(number)
     printed, said = process.communicate(timeout=6 * LATE)
     assert process.returncode == SIGNALS[number], said

@@ -149,6 +149,7 @@ def test_the_command_comes_with_the_package(tmp_path):
     assert command("secateur", "inspect", "nothing", cwd=tmp_path).returncode == 2
 
 
+@pytest.mark.alone
 def test_ctrl_c_ends_the_command_as_it_ends_the_binary(tmp_path):
     from test_verify import hard_pair
 

@@ -9,10 +9,10 @@ import pathlib
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
+from command import PATIENCE, pause, started, wait_for
 from sklearn.ensemble import AdaBoostClassifier
 
 import secateur
@@ -24,6 +24,8 @@ MODELS = {
     "lightgbm": ROOT / "crates/secateur/demo/loans.txt",
     "sklearn": ROOT / "testdata/models/sklearn/boosting_three.skops",
 }
+# Searches of a run, or batches of their boxes, after which it waits: it has learned something, and is not done.
+SOME = {"catboost": 40, "lightgbm": 6, "sklearn": 2}
 
 
 @pytest.fixture(scope="module")
@@ -31,22 +33,25 @@ def expected() -> dict[str, secateur.Pruning]:
     return {name: secateur.prune(path, threads=1, certificate=True) for name, path in MODELS.items()}
 
 
+def pause_of(count: int, file: pathlib.Path | None = None) -> tuple[str, str]:
+    return next(iter(pause(count, file).items()))
+
+
 @pytest.mark.parametrize("name", MODELS)
-def test_a_run_that_ran_out_of_time_goes_on(name, expected, tmp_path):
+def test_a_run_that_ran_out_of_time_goes_on(name, expected, tmp_path, monkeypatch):
     file = tmp_path / "run.checkpoint"
     whole = expected[name]
-    limit, runs, sizes = whole.seconds / 8, 0, [whole.trees_before]
-    while True:
-        runs += 1
-        result = secateur.prune(MODELS[name], threads=1, certificate=True, checkpoint=file, time_limit=limit)
+    sizes = [whole.trees_before]
+    for run in (1, 2):
+        # The second run comes farther before it waits for its time to be over, if it does not come to the end.
+        monkeypatch.setenv(*pause_of(run * SOME[name], tmp_path / f"paused-{run}"))
+        result = secateur.prune(MODELS[name], threads=1, certificate=True, checkpoint=file, time_limit=6.0)
+        assert run == 2 or result.outcome == "budget_reached" and file.exists()
         assert result.trees_after <= sizes[-1] or not result.checked, "what was found before is not lost"
-        if result.outcome != "budget_reached" and result.checked:
-            break
-        if result.checked:
-            sizes.append(result.trees_after)
-        assert runs < 30
-        limit *= 1.6
-    assert runs > 1, "it was done at once: nothing was tested"
+        sizes.append(result.trees_after)
+    monkeypatch.delenv("SECATEUR_TEST_PAUSE")
+    if file.exists():
+        result = secateur.prune(MODELS[name], threads=1, certificate=True, checkpoint=file)
     assert not file.exists(), "the work is done"
     assert (result.outcome, result.trees_after, result.leaves_after) == (whole.outcome, whole.trees_after, whole.leaves_after)
     assert (result.lower_bound, result.irreducible) == (whole.lower_bound, whole.irreducible)
@@ -63,17 +68,19 @@ def test_a_killed_run_goes_on(expected, tmp_path):
     words, file = command("catboost", tmp_path), tmp_path / "run.checkpoint"
     whole = expected["catboost"]
     # A run keeps what it has learned when its time is over, and then now and then.
-    run = subprocess.run([*words, "--time-limit", f"{whole.seconds / 2}s"], capture_output=True, text=True)
-    assert run.returncode == 3 and json.loads(run.stdout)["outcome"] == "budget_reached" and file.exists()
+    run = started([*words, "--time-limit", "10s"], environment=pause(SOME["catboost"]))
+    printed, said = run.communicate(timeout=PATIENCE)
+    assert run.returncode == 3 and json.loads(printed)["outcome"] == "budget_reached" and file.exists(), said
     (tmp_path / "out").unlink()
     (tmp_path / "proof").unlink()
-    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(whole.seconds / 4)
+    run = started(words, environment=pause(5, tmp_path / "paused"))
+    wait_for(tmp_path / "paused", run)
+    (tmp_path / "paused").unlink()
     run.send_signal(signal.SIGKILL)
-    run.communicate()
+    run.communicate(timeout=PATIENCE)
     assert run.returncode == -signal.SIGKILL
     assert not (tmp_path / "out").exists() and not (tmp_path / "proof").exists() and file.exists()
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert facts["checked"] and facts["trees"]["after"] == whole.trees_after
@@ -83,20 +90,21 @@ def test_a_killed_run_goes_on(expected, tmp_path):
 
 def test_an_interrupted_run_keeps_what_it_learned(expected, tmp_path):
     words, file = command("catboost", tmp_path), tmp_path / "run.checkpoint"
-    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(expected["catboost"].seconds / 2)
+    run = started(words, environment=pause(SOME["catboost"], tmp_path / "paused"))
+    wait_for(tmp_path / "paused", run)
     run.send_signal(signal.SIGINT)
-    out, err = run.communicate(timeout=60)
+    out, err = run.communicate(timeout=PATIENCE)
     assert run.returncode == 130, err
     assert json.loads(out)["interrupted"] and file.exists()
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "proof").read_bytes() == expected["catboost"].certificate
 
 
-def test_another_run_is_refused(tmp_path):
+def test_another_run_is_refused(tmp_path, monkeypatch):
     file = tmp_path / "run.checkpoint"
-    limited = {"threads": 1, "checkpoint": file, "time_limit": 0.4}
+    monkeypatch.setenv(*pause_of(SOME["catboost"]))
+    limited = {"threads": 1, "checkpoint": file, "time_limit": 6.0}
     assert secateur.prune(MODELS["catboost"], **limited).outcome == "budget_reached"
     kept = file.read_bytes()
     foreign = "run.checkpoint: this checkpoint is about another model, other rows, another domain or other options; remove it"

@@ -213,6 +213,7 @@ def hard_pair() -> tuple[secateur.Model, secateur.Model]:
     return original(name).model, secateur.Model.parse(changed)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_time_limit_is_kept_and_reported(threads):
     first, second = hard_pair()
@@ -226,6 +227,7 @@ def test_a_time_limit_is_kept_and_reported(threads):
         assert limit <= seconds < limit + 1.0
 
 
+@pytest.mark.alone
 def test_an_interrupt_ends_the_search_within_a_second():
     first, second = hard_pair()
     sent = []
@@ -247,6 +249,7 @@ def resident_kilobytes() -> int:
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
 
 
+@pytest.mark.alone
 def test_memory_stays_flat_during_a_search():
     first, second = hard_pair()
     sizes = []

@@ -4,6 +4,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+#[path = "../../testkit/src/command.rs"]
+#[allow(unreachable_pub, dead_code, reason = "the test kit offers it to others")]
+mod command;
+
+use command::Limited;
 use secateur_runtime::{Model, Rows};
 
 /// The model of `secateur demo`, packed: `secateur demo --dir D; secateur pack D/loans.txt -o
@@ -46,8 +51,7 @@ fn compiled() -> PathBuf {
         .arg(library())
         .args(["-lpthread", "-lm", "-ldl", "-o"])
         .arg(&program)
-        .output()
-        .expect("a C compiler");
+        .finished();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     program
 }
@@ -55,7 +59,7 @@ fn compiled() -> PathBuf {
 fn run(program: &Path, model: &[u8], words: &[&str]) -> Output {
     let path = folder().join("model.spk");
     std::fs::write(&path, model).unwrap();
-    Command::new(program).arg(path).args(words).output().unwrap()
+    Command::new(program).arg(path).args(words).finished()
 }
 
 #[test]

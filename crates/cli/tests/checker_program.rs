@@ -5,16 +5,15 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use secateur_testkit::Limited;
+
 #[test]
 fn the_program_ends_with_the_codes_of_its_contract() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/certificates");
     let table = fs::read_to_string(folder.join("expected.tsv")).unwrap();
     let run = |words: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_secateur-check"))
-            .args(words)
-            .current_dir(&folder)
-            .output()
-            .unwrap();
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_secateur-check")).args(words).current_dir(&folder).finished();
         let text = String::from_utf8(output.stdout).unwrap();
         (output.status.code().unwrap(), text, String::from_utf8(output.stderr).unwrap())
     };

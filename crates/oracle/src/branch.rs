@@ -20,6 +20,7 @@ use secateur_model::CellId;
 use crate::certify::Collected;
 use crate::fault;
 use crate::lens::{Lens, View};
+use crate::pause;
 use crate::record::{ProofStep, Record};
 use crate::small_box::SmallBox;
 use crate::solve::Options;
@@ -319,7 +320,7 @@ impl<'a> Search<'a> {
         while let Some(mut region) = stack.pop() {
             if visited % self.batch == 0 {
                 self.report(&mut fresh, &mut closed);
-                if let Some(reason) = budget.spent(self.nodes()) {
+                if let Some(reason) = budget.spent(self.nodes()).or_else(|| pause::begins_batch(budget)) {
                     stack.push(region);
                     return Err(reason);
                 }

@@ -32,6 +32,7 @@ mod meet;
 mod multipliers;
 mod occurs;
 mod outline;
+mod pause;
 mod record;
 mod scores;
 mod small_box;
@@ -41,7 +42,7 @@ mod system;
 
 pub use certify::{Kept, Stretch};
 pub use compare::{Compared, Comparison, Counterexample, Lead, Undecided, Verdict, exact_class};
-#[cfg(feature = "_broken")]
+#[cfg(debug_assertions)]
 pub use fault::{Fault, with_fault};
 pub use jobs::{
     CheckpointError, Crew, In, JobError, Keep, Keeper, Out, Pace, Reply, WireError, Workers, WorkersGone,

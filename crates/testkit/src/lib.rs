@@ -6,13 +6,17 @@
 //! `edited` edits models that have no file, and `fuzz` has the targets and what must hold for every
 //! input.
 
+mod command;
 mod domains;
 mod edited;
 pub mod fuzz;
 mod generate;
 mod reference;
+mod share;
 
+pub use command::{Limited, end_of};
 pub use domains::{domain, inputs_of, scored_domain};
 pub use edited::edited;
 pub use generate::{Shape, VALUES, ensemble, mutate, small_float};
-pub use reference::{all_cells, every_row};
+pub use reference::{all_cells, every_row, leads_by_more_than};
+pub use share::{is_whole, one_in, share};

@@ -13,8 +13,6 @@ fn _secateur(module: &Bound<'_, PyModule>) -> PyResult<()> {
     secateur_python::register(module)?;
     module.add_function(wrap_pyfunction!(run_secateur, module)?)?;
     module.add_function(wrap_pyfunction!(run_secateur_check, module)?)?;
-    #[cfg(feature = "_broken")]
-    module.add_function(wrap_pyfunction!(break_search, module)?)?;
     Ok(())
 }
 
@@ -30,12 +28,4 @@ fn run_secateur(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
 #[pyfunction]
 fn run_secateur_check(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     py.detach(|| secateur_cli::check(arguments))
-}
-
-/// Breaks the search for as long as `work` runs: it treats missing values as values in the first
-/// cell.
-#[cfg(feature = "_broken")]
-#[pyfunction]
-fn break_search<'py>(work: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    secateur_oracle::with_fault(secateur_oracle::Fault::IgnoreMissing, || work.call0())
 }

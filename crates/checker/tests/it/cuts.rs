@@ -1,14 +1,14 @@
 //! Claims about decisions at a cut of the caller's: proved, refuted and checked as they are defined, and never taken
 //! for a claim about the libraries' own decisions, nor for one about another cut.
 
-use crate::common::{Opened, leads_by_more_than, stump_pair};
+use crate::common::{Opened, stump_pair};
 use fastrand::Rng;
 use secateur_certificate::Statement;
 use secateur_checker::Verdict;
 use secateur_model::{ClassId, Cut, Decision, Ensemble, Grid, GroupId, Predictor};
 use secateur_oracle::Verdict as Compared;
 use secateur_oracle::{Band, Comparison, Options};
-use secateur_testkit::{Shape, ensemble, every_row, mutate};
+use secateur_testkit::{Shape, ensemble, every_row, leads_by_more_than, mutate};
 
 /// Two models that compare one score with a threshold.
 fn pair(rng: &mut Rng, seed: u64) -> (Ensemble, Ensemble) {

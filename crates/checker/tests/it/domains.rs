@@ -1,6 +1,6 @@
 //! Claims about the inputs of a domain, judged by their definition on every input of it.
 
-use crate::common::{self, Opened, leads_by_more_than};
+use crate::common::{self, Opened};
 use fastrand::Rng;
 use secateur_certificate::{Digest, Domain};
 use secateur_checker::{Scorer, Verdict, domain_not_covered};
@@ -8,7 +8,9 @@ use secateur_model::{
     Column, Ensemble, FeatureId, Grid, GridError, Group, GroupKind, Predictor, Side, Where,
 };
 use secateur_oracle::{Band, Comparison, Options, Verdict as Compared, exact_class};
-use secateur_testkit::{Shape, domain, ensemble, every_row, inputs_of, mutate, scored_domain};
+use secateur_testkit::{
+    Shape, domain, ensemble, every_row, inputs_of, leads_by_more_than, mutate, scored_domain,
+};
 
 /// Does the claim hold on a row? From its definition.
 fn holds(models: [&Ensemble; 2], predictor: &Predictor<'_>, row: &[f64], band: Band) -> bool {

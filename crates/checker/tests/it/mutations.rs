@@ -7,7 +7,7 @@ use crate::common::{self, Opened, certified, certified_with, joined_pair, search
 use secateur_certificate::{BandClaim, Claim, Digest, Domain, Slack, Step};
 use secateur_model::{Ensemble, Grid};
 use secateur_oracle::{Band, Options, exact_class};
-use secateur_testkit::every_row;
+use secateur_testkit::{every_row, leads_by_more_than};
 
 /// Kinds of change that may leave a proof a proof. In each case the checker applies its rules to the changed
 /// content, so whatever passes proves the claim that the changed certificate makes:
@@ -211,7 +211,7 @@ fn claim_is_true(first: &Ensemble, second: &Ensemble, claim: &Claim) -> bool {
         match claim.band().unwrap() {
             BandClaim::Exact => exact_class(&second, &row) == winner,
             BandClaim::Score(band) => {
-                !common::leads_by_more_than(&first, &row, winner, band)
+                !leads_by_more_than(&first, &row, winner, band)
                     || predictor.classes(&row).unwrap()[0] == winner
             }
         }

@@ -1,13 +1,13 @@
 //! Random ensembles of every kind: what the oracle proves, the checker accepts, and brute force confirms.
 
-use crate::common::{Opened, kernel_limits, leads_by_more_than};
+use crate::common::{Opened, kernel_limits};
 use fastrand::Rng;
 use secateur_certificate::Step;
 use secateur_checker::{Limits, Verdict, check};
 use secateur_model::{Decision, Ensemble, Grid, GroupId, Order, Predictor};
 use secateur_oracle::Verdict as Compared;
 use secateur_oracle::{Band, Comparison, Options, exact_class};
-use secateur_testkit::{Shape, ensemble, every_row, mutate};
+use secateur_testkit::{Shape, ensemble, every_row, leads_by_more_than, mutate};
 
 /// A pair of models of this seed.
 fn models(seed: u64) -> (Ensemble, Ensemble) {

@@ -14,7 +14,7 @@ use secateur_model::{
     InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, Steps, TreeBuilder, TreeId,
 };
 use secateur_oracle::{Band, Comparison, Options, exact_class};
-use secateur_testkit::{Shape, ensemble, every_row};
+use secateur_testkit::{Shape, ensemble, every_row, leads_by_more_than};
 
 fn claim(original: &Ensemble, pruned: &Ensemble, band: BandClaim) -> Claim {
     Claim {
@@ -223,7 +223,7 @@ fn a_join_of_the_whole_space_decides_as_brute_force_does() {
                 BandClaim::Exact => exact_class(&second, &row) == winner,
                 BandClaim::Score(band) => {
                     let decides = || Predictor::new(&second).classes(&row).unwrap()[0] == winner;
-                    !common::leads_by_more_than(&first, &row, winner, band) || decides()
+                    !leads_by_more_than(&first, &row, winner, band) || decides()
                 }
             }
         });
@@ -397,8 +397,7 @@ fn no_model_of_the_family_escapes_an_accepted_cut() {
         let mut opened = Opened::read(&bytes).unwrap();
         let rows: Vec<Vec<f64>> = every_row(&grid).collect();
         let classes = || model.classes().ids();
-        let winner_of =
-            |row: &[f64]| classes().find(|&class| common::leads_by_more_than(&model, row, class, 0.0));
+        let winner_of = |row: &[f64]| classes().find(|&class| leads_by_more_than(&model, row, class, 0.0));
         let mut terms = Vec::new();
         for _ in 0..2 {
             let row = rng.choice(&rows).unwrap().clone();

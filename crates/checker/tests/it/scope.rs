@@ -1,14 +1,14 @@
 //! Claims about inputs without missing values: proved, refuted and checked for those inputs, and never taken for
 //! a claim about every input.
 
-use crate::common::{self, Opened, leads_by_more_than};
+use crate::common::{self, Opened};
 use fastrand::Rng;
 use secateur_certificate::{Domain, Step};
 use secateur_checker::Verdict;
 use secateur_model::{Ensemble, EnsembleBuilder, FeatureId, Grid, Node, Predictor, Tree, TreeBuilder};
 use secateur_oracle::Verdict as Compared;
 use secateur_oracle::{Band, Comparison, Options, exact_class};
-use secateur_testkit::{Shape, ensemble, every_row, mutate};
+use secateur_testkit::{Shape, ensemble, every_row, leads_by_more_than, mutate};
 
 /// A value that no random model lists among its categories.
 const UNSEEN: f64 = -77.0;

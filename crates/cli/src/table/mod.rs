@@ -8,6 +8,7 @@
 mod cell;
 mod columns;
 mod csv;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod reading;
 
@@ -26,6 +27,9 @@ use columns::Columns;
 pub(crate) use columns::Matching;
 pub(crate) use reading::Reading;
 use secateur::internal::text::{counted, printable, rows_of_a_pipeline};
+
+/// The first bytes of a Parquet file.
+const PARQUET: &[u8] = b"PAR1";
 
 /// How many values a chunk holds, rounded down to whole rows.
 const CHUNK_VALUES: usize = 1 << 16;
@@ -374,10 +378,20 @@ fn open_source(path: &Path, reading: &Reading, is_name: &dyn Fn(&str) -> bool) -
     })?;
     // The format is detected by content, without seeking back: the file may be a pipe.
     let mut head = Vec::new();
-    file.by_ref().take(parquet::MAGIC.len() as u64).read_to_end(&mut head).context("cannot be read")?;
-    if head == parquet::MAGIC {
-        Ok(Box::new(parquet::ParquetTable::open(file)?))
+    file.by_ref().take(PARQUET.len() as u64).read_to_end(&mut head).context("cannot be read")?;
+    if head == PARQUET {
+        open_parquet(file)
     } else {
         Ok(Box::new(csv::CsvTable::open(head, file, path, reading, is_name)?))
     }
+}
+
+#[cfg(feature = "parquet")]
+fn open_parquet(file: File) -> Result<Box<dyn Source>> {
+    Ok(Box::new(parquet::ParquetTable::open(file)?))
+}
+
+#[cfg(not(feature = "parquet"))]
+fn open_parquet(_: File) -> Result<Box<dyn Source>> {
+    bail!("this secateur was built without Parquet; give a CSV file, or build it with the feature `parquet`")
 }

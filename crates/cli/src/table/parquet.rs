@@ -18,9 +18,6 @@ use super::cell::Cell;
 use super::{Put, Source};
 use crate::failure::guard;
 
-/// The first bytes of a Parquet file.
-pub(super) const MAGIC: &[u8] = b"PAR1";
-
 pub(super) struct ParquetTable {
     file: SerializedFileReader<File>,
     names: Vec<String>,

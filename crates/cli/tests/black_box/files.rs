@@ -73,7 +73,7 @@ fn no_two_files_of_a_run_are_the_same() {
 fn with_full_stdout(folder: &Folder, words: &str) -> Run {
     let full = File::options().write(true).open("/dev/full").unwrap();
     let child = folder.command().args(words.split_whitespace()).stdout(full).stderr(Stdio::piped()).spawn();
-    Run::from(child.unwrap().wait_with_output().unwrap())
+    Run::end_of(child.unwrap(), words)
 }
 
 #[cfg(target_os = "linux")]
@@ -106,8 +106,9 @@ fn files_that_may_not_grow_leave_nothing() {
         "trap '' XFSZ; ulimit -f 8; exec {} prune model.txt -o out.txt --certificate proof --report page.html",
         env!("CARGO_BIN_EXE_secateur")
     );
-    let shell = std::process::Command::new("sh").current_dir(folder.path()).args(["-c", &command]).output();
-    let run = Run::from(shell.unwrap());
+    let mut shell = std::process::Command::new("sh");
+    shell.current_dir(folder.path()).args(["-c", &command]);
+    let run = Run::of(shell);
     assert!(run.refused().contains("page.html: cannot be written"), "{}", run.stderr);
     assert_eq!(folder.names(), names);
 }

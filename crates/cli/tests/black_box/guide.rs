@@ -5,6 +5,8 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
+use secateur_testkit::Limited;
+
 use crate::support::Folder;
 
 const GUIDE: &str = include_str!("../../../../docs/guide/command-line.md");
@@ -76,8 +78,7 @@ fn run(folder: &Folder, command: &str) -> String {
         .args(["-c", &format!("exec 2>&1; {command}")])
         .current_dir(folder.path())
         .env("PATH", path.unwrap())
-        .output()
-        .unwrap();
+        .finished();
     let text = String::from_utf8(output.stdout).unwrap();
     let failed = output.status.code() != Some(0);
     assert_eq!(failed, text.contains("error: "), "{command}\n{text}");

@@ -8,6 +8,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use secateur_testkit::Limited;
 use serde_json::Value;
 
 use crate::support::Folder;
@@ -19,7 +20,7 @@ const MIXED: &str =
 
 fn check(folder: &Folder, words: &str) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_secateur-check"));
-    let output = command.args(words.split_whitespace()).current_dir(folder.path()).output().unwrap();
+    let output = command.args(words.split_whitespace()).current_dir(folder.path()).finished();
     (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap())
 }
 

@@ -5,6 +5,8 @@ mod band;
 mod checkpoint;
 mod demo;
 mod domain;
+#[cfg(debug_assertions)]
+mod faults;
 #[cfg(unix)]
 mod files;
 #[cfg(unix)]

@@ -4,9 +4,11 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::support::{FLOWERS, Folder, Run};
+use secateur_testkit::Limited;
+
+use crate::support::{FLOWERS, Folder, Run, send, wait_for};
 
 const HEADER: &str = "length,width,colour\n";
 const ROW: &str = "1,0,red\n";
@@ -52,7 +54,7 @@ fn a_link_stays_a_link_and_permissions_stay() {
 fn a_named_pipe_is_written_to_and_not_replaced() {
     let folder = folder();
     let pipe = folder.path().join("pipe");
-    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(Command::new("mkfifo").arg(&pipe).finished().status.success());
     let reader = thread::spawn({
         let pipe = pipe.clone();
         move || fs::read_to_string(pipe).unwrap()
@@ -76,7 +78,7 @@ fn a_reader_that_has_seen_enough_ends_the_run_quietly() {
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line, "score_0\n");
-    let run = Run::from(child.wait_with_output().unwrap());
+    let run = Run::end_of(child, "a reader that has seen enough");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
 }
 
@@ -114,7 +116,7 @@ fn predictions_come_before_the_table_ends() {
     let mut rest = String::new();
     out.read_to_string(&mut rest).unwrap();
     assert_eq!(rest.lines().count(), 25_000 - 2);
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(Run::end_of(child, "a table without end").code, Some(0));
 }
 
 #[cfg(unix)]
@@ -123,12 +125,11 @@ fn ctrl_c_ends_with_130_and_leaves_no_file() {
     let folder = folder();
     let mut child = open_ended(&folder, &["-o", "out.csv"]);
     child.stdin.as_mut().unwrap().write_all(ROW.repeat(30_000).as_bytes()).unwrap();
-    wait_for(|| folder.names().iter().any(|name| name.ends_with(".tmp")));
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    assert!(killed.success());
+    wait_for("a temporary file", || folder.names().iter().any(|name| name.ends_with(".tmp")));
+    send("INT", &child);
     // The pipe stays open, so the run has to end by itself.
     let stdin = child.stdin.take();
-    let run = Run::from(child.wait_with_output().unwrap());
+    let run = Run::end_of(child, "a table without end, and Ctrl-C");
     drop(stdin);
     assert_eq!(run.code, Some(130), "{}", run.stderr);
     assert_eq!(folder.names(), ["model.txt", "table.csv"]);
@@ -145,7 +146,7 @@ fn a_long_run_tells_how_far_it_is() {
         thread::sleep(Duration::from_millis(1300));
         stdin.write_all(ROW.repeat(30_000).as_bytes()).unwrap();
         drop(stdin);
-        let run = Run::from(child.wait_with_output().unwrap());
+        let run = Run::end_of(child, "a slow table");
         run.ok();
         assert_eq!(
             run.stderr.lines().any(|line| line.contains(" rows, ") && line.ends_with(" s")),
@@ -153,14 +154,5 @@ fn a_long_run_tells_how_far_it_is() {
             "{}",
             run.stderr
         );
-    }
-}
-
-#[cfg(unix)]
-fn wait_for(mut condition: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < Duration::from_secs(30), "nothing happened");
-        thread::sleep(Duration::from_millis(10));
     }
 }

@@ -3,6 +3,8 @@
 
 use std::process::Command;
 
+use secateur_testkit::Limited;
+
 use crate::support::{FLOWERS, Folder, LABELS, THREE_CLASSES, UNNAMED};
 
 /// The checker's exit code for files of the folder; flags and numbers are passed unchanged.
@@ -21,10 +23,9 @@ fn compiled(folder: &Folder, words: &str) -> (i32, String) {
     let output = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
         .current_dir(folder.path())
         .args(strict.split(' ').chain(words.split(' ')).chain(["-lm", "-o", "program"]))
-        .output()
-        .expect("a C compiler");
+        .finished();
     assert!(output.status.success(), "{words}: {}", String::from_utf8_lossy(&output.stderr));
-    let output = Command::new(folder.path().join("program")).output().unwrap();
+    let output = Command::new(folder.path().join("program")).finished();
     (output.status.code().unwrap_or(-1), String::from_utf8(output.stdout).unwrap())
 }
 
@@ -178,10 +179,9 @@ fn a_rust_module_compiles_and_passes_its_test_and_is_certified() {
     let output = Command::new("rustc")
         .current_dir(folder.path())
         .args(["--edition", "2021", "-D", "warnings", "main.rs", "-o", "main"])
-        .output()
-        .expect("rustc");
+        .finished();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(Command::new(folder.path().join("main")).output().unwrap().status.success());
+    assert!(Command::new(folder.path().join("main")).finished().status.success());
     assert_eq!(check(&folder, "model.txt flowers.rs model.cert"), 0);
     let run = folder.run("pack model.txt -o other.rs --name other");
     assert!(run.code == Some(2) && run.stderr.contains("--name is for C"), "{}", run.stderr);

@@ -495,51 +495,50 @@ fn the_pruner_without_its_whole_oracle_says_so_and_what_the_oracle_finds() {
     says(&without, &["--accept-unproved"]);
 }
 
-#[cfg(unix)]
+/// A command whose search waits after some boxes (`crates/oracle/src/pause.rs`), on a fast machine as on a slow one.
+#[cfg(all(unix, debug_assertions))]
+fn paused(folder: &Folder, words: &str) -> std::process::Child {
+    use std::process::Stdio;
+    let mut command = folder.command();
+    command.env("SECATEUR_TEST_PAUSE", "3:paused").args(words.split(' '));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[cfg(all(unix, debug_assertions))]
 #[test]
 fn ctrl_c_writes_the_best_proved_model_and_ends_with_130() {
-    use std::process::{Command, Stdio};
-    use std::time::Duration;
+    use crate::support::{send, wait_for};
 
     let folder = Folder::new();
-    folder.file("model.txt", large(150));
-    let child = folder
-        .command()
-        .args("prune model.txt -o out.txt --json --effort minimum".split(' '))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    while !folder.names().iter().any(|name| name.ends_with(".tmp")) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    std::thread::sleep(Duration::from_millis(300));
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
-    let run = Run::from(child.wait_with_output().unwrap());
+    folder.file("model.txt", large(40));
+    let child = paused(&folder, "prune model.txt -o out.txt --json --effort minimum");
+    wait_for("the search", || folder.names().contains(&"paused".to_owned()));
+    send("INT", &child);
+    let run = Run::end_of(child, "prune, and Ctrl-C");
     assert_eq!(run.code, Some(130), "{} {}", run.stdout, run.stderr);
     assert!(run.stderr.contains("interrupted: the best model so far is being written"), "{}", run.stderr);
     let object: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((&object["interrupted"], &object["outcome"]), (&true.into(), &"budget_reached".into()));
-    assert_eq!(folder.names(), ["model.txt", "out.txt"]);
+    assert_eq!(folder.names(), ["model.txt", "out.txt", "paused"]);
     assert!(folder.run("verify model.txt out.txt").ok().starts_with("identical"));
 }
 
-#[cfg(unix)]
+#[cfg(all(unix, debug_assertions))]
 #[test]
 fn a_time_limit_is_held_and_progress_is_told() {
     let folder = Folder::new();
-    folder.file("model.txt", large(150));
-    let started = std::time::Instant::now();
-    let run = folder.run("prune model.txt -o out.txt --time-limit 2s --effort minimum");
-    let seconds = started.elapsed().as_secs_f64();
+    folder.file("model.txt", large(40));
+    let run = Run::end_of(
+        paused(&folder, "prune model.txt -o out.txt --time-limit 2s --effort minimum"),
+        "prune with a limit of 2 s",
+    );
     assert_eq!(run.code, Some(3), "{} {}", run.stdout, run.stderr);
-    assert!(seconds < 30.0, "{seconds} s for a limit of 2 s");
     let began = [
-        "the time is up: 150 -> ",
-        "unchanged: nothing smaller than 150 trees was found within the time limit",
+        "the time is up: 40 -> ",
+        "unchanged: nothing smaller than 40 trees was found within the time limit",
     ];
     assert!(began.iter().any(|words| run.stdout.starts_with(words)), "{}", run.stdout);
-    let told = run.stderr.lines().any(|line| line.contains("/150 trees") && line.contains(" s left, "));
+    let told = run.stderr.lines().any(|line| line.contains("/40 trees") && line.contains(" s left, "));
     assert!(told, "{}", run.stderr);
     assert!(folder.run("verify model.txt out.txt").ok().starts_with("identical"));
 }

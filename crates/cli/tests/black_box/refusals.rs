@@ -152,7 +152,7 @@ fn a_full_disk_is_told() {
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let mut command = folder.command();
     command.args(["inspect", "model.txt"]).stdout(Stdio::from(full));
-    let run = Run::from(command.output().unwrap());
+    let run = Run::end_of(command.stderr(Stdio::piped()).spawn().unwrap(), "inspect");
     says(&run, &["stdout cannot be written"]);
 }
 

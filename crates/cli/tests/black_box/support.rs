@@ -2,7 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
+use std::time::{Duration, Instant};
+
+use secateur_testkit::{Limited, end_of};
 
 /// Two numeric features and a categorical one with labels; binary. Scores are sums of f64.
 pub(crate) const FLOWERS: &str = include_str!("models/flowers.txt");
@@ -53,6 +56,7 @@ impl Folder {
     }
 
     pub(crate) fn command(&self) -> Command {
+        own_signals();
         let mut command = Command::new(env!("CARGO_BIN_EXE_secateur"));
         command.current_dir(self.path());
         command
@@ -60,7 +64,9 @@ impl Folder {
 
     /// Runs with these words as arguments.
     pub(crate) fn run(&self, words: &str) -> Run {
-        Run::from(self.command().args(words.split_whitespace()).output().unwrap())
+        let mut command = self.command();
+        command.args(words.split_whitespace());
+        Run::of(command)
     }
 }
 
@@ -72,6 +78,18 @@ impl From<Output> for Run {
 }
 
 impl Run {
+    /// Runs this command to its end.
+    #[track_caller]
+    pub(crate) fn of(mut command: Command) -> Self {
+        command.finished().into()
+    }
+
+    /// The end of a command that was started; `what` is said of one that does not come to it.
+    #[track_caller]
+    pub(crate) fn end_of(child: Child, what: &str) -> Self {
+        end_of(child, what).into()
+    }
+
     /// The stdout of a run that succeeded.
     #[track_caller]
     pub(crate) fn ok(&self) -> &str {
@@ -87,5 +105,40 @@ impl Run {
         assert!(self.stderr.contains("error: "), "{}", self.stderr);
         assert!(!self.stderr.contains("panicked") && !self.stderr.contains("bug"), "{}", self.stderr);
         &self.stderr
+    }
+}
+
+/// A test that was started in the background of a script has Ctrl-C ignored, and a command that it starts would inherit that. What
+/// a process handles itself is as usual again in its children, so the tests handle it: by ending, as they would anyway.
+pub(crate) fn own_signals() {
+    #[cfg(unix)]
+    {
+        use std::sync::atomic::AtomicBool;
+        use std::sync::{Arc, Once};
+        static HANDLED: Once = Once::new();
+        HANDLED.call_once(|| {
+            for signal in
+                [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP]
+            {
+                let always = Arc::new(AtomicBool::new(true));
+                signal_hook::flag::register_conditional_shutdown(signal, 128 + signal, always).unwrap();
+            }
+        });
+    }
+}
+
+/// Sends a signal, as the command `kill` names it.
+#[cfg(unix)]
+pub(crate) fn send(signal: &str, child: &Child) {
+    let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).finished();
+    assert!(sent.status.success(), "{}", String::from_utf8_lossy(&sent.stderr));
+}
+
+/// Waits until something has happened, but not for ever.
+pub(crate) fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(120), "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(2));
     }
 }

@@ -18,9 +18,7 @@ use secateur_model::{
     InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
 };
 use secateur_source::{PROBABILITIES, SourceFile, quantised, same_source};
-use secateur_testkit::{Shape, ensemble};
-
-const LEVELS: [&str; 3] = ["-O0", "-Os", "-O3"];
+use secateur_testkit::{Limited, Shape, ensemble};
 
 /// Undefined behaviour, and an index outside of its table, end the program.
 const TRAPS: &str = "-O1 -fsanitize=undefined -fsanitize-undefined-trap-on-error";
@@ -31,8 +29,7 @@ fn cc(folder: &Path, words: &[&str]) -> std::process::Output {
         .current_dir(folder)
         .args(strict)
         .args(words)
-        .output()
-        .expect("a C compiler")
+        .finished()
 }
 
 fn compile(folder: &Path, words: &[&str]) {
@@ -46,7 +43,7 @@ fn compile(folder: &Path, words: &[&str]) {
 }
 
 fn run(folder: &Path, program: &str) -> (i32, String) {
-    let output = Command::new(folder.join(program)).output().unwrap();
+    let output = Command::new(folder.join(program)).finished();
     (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -99,7 +96,7 @@ fn program_of(
     }
     write!(main, "int main(void)\n{{\n    int wrong = 0;\n{calls}    return wrong;\n}}\n").unwrap();
     std::fs::write(folder.join("main.c"), main).unwrap();
-    for level in LEVELS {
+    for level in common::levels(folder) {
         // The compiler must not complain about a class function that is never called: it is inline.
         compile(folder, &[level, "main.c", "-o", "all", "-lm"]);
         assert_eq!(run(folder, "all"), (0, String::new()), "{level}");
@@ -208,7 +205,7 @@ fn every_value_that_is_no_number_is_missing() {
     }
     write!(main, "int main(void)\n{{\n    int wrong = 0;\n{calls}    return wrong;\n}}\n").unwrap();
     std::fs::write(folder.join("main.c"), main).unwrap();
-    for level in LEVELS {
+    for level in common::levels(&folder) {
         compile(&folder, &[level, "main.c", "-o", "all", "-lm"]);
         assert_eq!(run(&folder, "all"), (0, String::new()), "{level}");
     }
@@ -289,7 +286,7 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
     let rows = common::judge(model, cover_rows(model));
     std::fs::write(folder.join("test.c"), test_of(model, "house", "house.h", &rows)).unwrap();
     std::fs::write(folder.join("house.c"), &text).unwrap();
-    for level in LEVELS {
+    for level in common::LEVELS {
         compile(&folder, &[level, "-c", "house.c"]);
         compile(&folder, &[level, "test.c", "house.o", "-o", "test"]);
         let (code, told) = run(&folder, "test");
@@ -312,12 +309,12 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
          house_raw(row, a);\n    other_raw(row, b);\n    return a[0] != b[0] || house_class(row) != other_class(row);\n}\n",
     )
     .unwrap();
-    if Command::new("c++").arg("--version").output().is_ok() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if std::env::split_paths(&path).any(|folder| folder.join("c++").exists()) {
         let output = Command::new("c++")
             .current_dir(&folder)
             .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "service.cc", "house.o", "-o", "service"])
-            .output()
-            .unwrap();
+            .finished();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(run(&folder, "service").0, 0);
     }
@@ -451,7 +448,7 @@ fn probabilities_are_those_of_the_runtime() {
     )
     .unwrap();
     std::fs::write(folder.join("main.c"), main).unwrap();
-    for level in LEVELS {
+    for level in common::levels(&folder) {
         compile(&folder, &[level, "main.c", "-o", "all", "-lm"]);
         assert_eq!(run(&folder, "all"), (0, String::new()), "{level}");
     }

@@ -6,8 +6,8 @@ use fastrand::Rng;
 use secateur_certificate::{BandClaim, Claim, Digest, ReadError, Reader, Statement, Step, Writer};
 use secateur_checker::{Limits, Reason, Scorer, Verdict, check_where, check_with_threads};
 use secateur_model::{
-    Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, FeatureId, Features,
-    GroupId, InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
+    Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
+    InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
 };
 use secateur_oracle::{Band, Comparison, Options, ScoreComparison, SearchBudget};
 use secateur_testkit::{Shape, ensemble, mutate};
@@ -172,23 +172,6 @@ pub(crate) fn stump_pair(seed: u64) -> (Ensemble, Ensemble) {
     let first = ensemble(&mut rng, &shape);
     let second = mutate(&mut rng, &first);
     (first, second)
-}
-
-/// By how much the model's exact lead of this class is above the band at least, from the definition.
-pub(crate) fn leads_by_more_than(model: &Ensemble, row: &[f64], winner: ClassId, band: f64) -> bool {
-    let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
-    let sums = model.exact_sums(model.leaves(&read));
-    let exact = |value: f64| Exact::from_f64(value).unwrap();
-    let divisor = exact(model.accumulation().divisor());
-    let band = &exact(band) * &divisor;
-    match *model.decision() {
-        Decision::Threshold { group, threshold, .. } => {
-            let distance = &sums[group.index()] - &(&exact(threshold) * &divisor);
-            if winner == ClassId(1) { distance > band } else { -distance > band }
-        }
-        _ => (0..sums.len())
-            .all(|other| other == winner.index() || &sums[winner.index()] - &sums[other] > band),
-    }
 }
 
 /// A binary model in f64 over two columns, one stump for each (feature, threshold, left, right).

@@ -10,6 +10,7 @@ use secateur_formats::packed::{File, Stamp};
 use secateur_formats::{Framework, ModelFile};
 use secateur_model::{Ensemble, Predictor};
 use secateur_runtime::{Model, Rows};
+use secateur_testkit::is_whole;
 
 /// Rows that reach every leaf and threshold, and hostile ones, with their scores and classes.
 pub(crate) struct Judged {
@@ -127,6 +128,22 @@ pub(crate) fn link(model: &Ensemble, turn: usize) -> Link {
 /// Emits source that is text.
 pub(crate) fn written(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<String, EmitError> {
     emit(model, style, notes).map(|bytes| String::from_utf8(bytes).expect("source is text"))
+}
+
+/// How much a C compiler is to optimise.
+pub(crate) const LEVELS: [&str; 3] = ["-O0", "-Os", "-O3"];
+
+/// The levels that the programs of this folder are compiled with: all of them, or one of them, by
+/// turns, in a run of a share of the tests. Every program is also compiled with all traps on.
+pub(crate) fn levels(folder: &Path) -> Vec<&'static str> {
+    let turn = folder
+        .file_name()
+        .expect("it has a name")
+        .as_encoded_bytes()
+        .iter()
+        .map(|&byte| usize::from(byte))
+        .sum::<usize>();
+    if is_whole() { LEVELS.to_vec() } else { vec![LEVELS[turn % LEVELS.len()]] }
 }
 
 /// An empty folder for one test.

@@ -1,14 +1,16 @@
-//! An oracle that goes wrong on purpose: what it certifies and is false, the checker refuses.
+//! A search that goes wrong on purpose: what it certifies and is false, the checker refuses. And a release has no such search.
+//!
+//! A binary of its own, since a fault is one switch for the whole process.
+#![cfg(debug_assertions)]
 
-#[path = "../../checker/tests/it/common/mod.rs"]
-mod common;
+use std::path::Path;
+use std::process::Command;
 
-use common::leads_by_more_than;
 use fastrand::Rng;
 use secateur_checker::{Limits, Verdict, check};
 use secateur_model::{Ensemble, Grid, Order, Predictor};
 use secateur_oracle::{Band, Comparison, Fault, Options, exact_class, with_fault};
-use secateur_testkit::{Shape, ensemble, every_row, mutate};
+use secateur_testkit::{Limited, Shape, ensemble, every_row, leads_by_more_than, mutate};
 
 fn pair(seed: u64, features: u32) -> (Ensemble, Ensemble) {
     let mut rng = Rng::with_seed(seed);
@@ -82,5 +84,44 @@ fn what_a_broken_oracle_certifies_is_refused() {
         }
         println!("{fault:?}: {false_claims} false certificates refused, {lucky} true ones accepted");
         assert!(false_claims >= few, "{fault:?}: {false_claims} false certificates are a weak test");
+    }
+}
+
+/// The hooks that tests use are compiled with debug assertions and only then: what comes out of their files has the names of
+/// their environment variables in it, or has not.
+#[test]
+fn a_release_has_neither_faults_nor_pauses() {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    // Nothing else of the crate is needed to compile `fault.rs`; `pause.rs` needs the two types that it speaks of.
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let crate_root = folder.join("hooks.rs");
+    let module =
+        |name: &str| format!("#[path = {:?}]\npub mod {name};\n", source.join(name).with_extension("rs"));
+    let text = format!("#![allow(dead_code)]\n{}{}{}", module("fault"), module("pause"), module("stop"));
+    std::fs::write(&crate_root, text).unwrap();
+    for assertions in [true, false] {
+        let object = folder.join(format!("hooks-{assertions}.o"));
+        let output = Command::new(&rustc)
+            .args([
+                "--edition",
+                "2024",
+                "--crate-type",
+                "lib",
+                "--crate-name",
+                "hooks",
+                "--emit",
+                "obj",
+                "-O",
+            ])
+            .args(["-C", "link-dead-code", "-C", &format!("debug-assertions={assertions}"), "-o"])
+            .args([&object, &crate_root])
+            .finished();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let code = std::fs::read(&object).unwrap();
+        for name in ["SECATEUR_TEST_FAULT", "SECATEUR_TEST_PAUSE"] {
+            let found = code.windows(name.len()).any(|bytes| bytes == name.as_bytes());
+            assert_eq!(found, assertions, "{name} with debug assertions = {assertions}");
+        }
     }
 }

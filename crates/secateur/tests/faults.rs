@@ -1,8 +1,9 @@
-//! A search that goes wrong on purpose, behind each interface: what it calls proved is refused by the checker, which
-//! runs without being asked for, and nothing is handed out. (`python/tests/broken_search.py` does the same in Python.)
+//! A search that goes wrong on purpose, behind the facade: what it calls proved is refused by the checker, which runs without
+//! being asked for, and nothing is handed out. (`black_box/faults.rs` of the command line and `test_faults.py` of Python do the same there.)
+//!
+//! A binary of its own, since a fault is one switch for the whole process.
+#![cfg(debug_assertions)]
 
-use std::path::Path;
-use std::process::Command;
 use std::sync::Mutex;
 
 use secateur::{
@@ -48,27 +49,4 @@ fn the_fault_makes_the_search_go_wrong() {
     let answer =
         verify(&model(), wrong.file(), &[], &options, &Budget::default(), &Default::default()).unwrap();
     assert!(matches!(answer.verdict, Answer::Different(_)), "{:?}", answer.verdict);
-}
-
-#[test]
-fn the_command_line_writes_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let place = |name: &str| folder.path().join(name).display().to_string();
-    std::fs::write(place("model.txt"), MODEL).unwrap();
-    let run = |flags: &[&str]| {
-        let words = ["prune", &place("model.txt"), "-q", "-o", &place("out.txt")];
-        let program =
-            Command::new(env!("CARGO_BIN_EXE_secateur-broken")).args(words).args(flags).output().unwrap();
-        (program.status.code(), String::from_utf8(program.stderr).unwrap())
-    };
-    for flags in [vec![], vec!["--certificate", &place("proof.cert")]] {
-        let (code, errors) = run(&flags);
-        assert_eq!(code, Some(2), "{errors}");
-        assert!(errors.contains("the checker refuses the certificate"), "{errors}");
-    }
-    let found: Vec<_> =
-        std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
-    assert_eq!(found, ["model.txt"], "nothing beside the model");
-    assert_eq!(run(&["--no-self-check"]).0, Some(0));
-    assert!(Path::new(&place("out.txt")).exists());
 }

@@ -1,0 +1,35 @@
+//! How much of a long test is run: `make test` runs a share of all seeds and cases, always the first ones, and `make test-all` runs all.
+//!
+//! `SECATEUR_TEST_SHARE` says it in percent. The tests in Python read the same variable (`python/tests/share.py`).
+
+use std::sync::OnceLock;
+
+/// What is run of long tests where nobody says otherwise.
+const STANDARD: usize = 25;
+
+fn percent() -> usize {
+    static PERCENT: OnceLock<usize> = OnceLock::new();
+    *PERCENT.get_or_init(|| match std::env::var("SECATEUR_TEST_SHARE") {
+        Ok(text) => {
+            let percent = text.parse().ok().filter(|percent| (1..=100).contains(percent));
+            percent
+                .unwrap_or_else(|| panic!("SECATEUR_TEST_SHARE: {text:?} is not a percentage from 1 to 100"))
+        }
+        Err(_) => STANDARD,
+    })
+}
+
+/// So many of this number of seeds, cases or models; also what such a test must have seen at least.
+pub fn share(whole: usize) -> usize {
+    (whole * percent()).div_ceil(100)
+}
+
+/// Is all of it run?
+pub fn is_whole() -> bool {
+    percent() == 100
+}
+
+/// Of a long row of small cases, one in so many.
+pub fn one_in() -> usize {
+    100 / percent()
+}
