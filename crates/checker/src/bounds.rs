@@ -54,13 +54,17 @@ impl<'a> Bounds<'a> {
         if let (Some(Open { cover, .. }), Some(cuts)) = (&mut self.cover, &self.cuts) {
             let done = match step {
                 Step::Branch { column } => {
-                    dump.map(|dump| dump.bound(format_args!("branch {column}")));
+                    if let Some(dump) = dump {
+                        dump.bound(format_args!("branch {column}"));
+                    }
                     cover.branch(column).map(|()| false)
                 }
                 Step::Dual { denominator, terms } => {
                     let terms: Vec<(u32, u64)> =
                         terms.iter().map(|term| (term.cut, term.numerator)).collect();
-                    dump.map(|dump| dump.dual(denominator, &terms));
+                    if let Some(dump) = dump {
+                        dump.dual(denominator, &terms);
+                    }
                     cover.dual(cuts, denominator, &terms)
                 }
                 _ => return Err(unexpected("inside a cover that is not done")),
@@ -77,7 +81,9 @@ impl<'a> Bounds<'a> {
                 self.lowered.set_columns(intercept, columns)?;
                 let family = self.lowered.family();
                 self.cuts = family.map(|family| Cuts::new(family, self.limits.kernel));
-                dump.zip(family).map(|(dump, family)| dump.family(&family));
+                if let (Some(dump), Some(family)) = (dump, family) {
+                    dump.family(&family);
+                }
                 Ok(())
             }
             Step::Cut { terms } => {
@@ -92,13 +98,17 @@ impl<'a> Bounds<'a> {
                 let Some(cuts) = &mut self.cuts else {
                     return Err(unexpected("before the columns are given"));
                 };
-                dump.map(|dump| dump.cut(&lowered));
+                if let Some(dump) = dump {
+                    dump.cut(&lowered);
+                }
                 let intercept = self.lowered.columns().map(|(_, intercept)| intercept);
                 Ok(cuts.add(&lowered).map_err(|refusal| Unproved::of_bounds(refusal, intercept))?)
             }
             Step::Cover { costs, bound } => {
                 let Some(cuts) = &self.cuts else { return Err(unexpected("before the columns are given")) };
-                dump.map(|dump| dump.cover(bound, costs.as_deref()));
+                if let Some(dump) = dump {
+                    dump.cover(bound, costs.as_deref());
+                }
                 let has_costs = costs.is_some();
                 let cover = Cover::new(cuts.items(), costs, bound);
                 let cover = cover.map_err(|refusal| Unproved::of_bounds(refusal, None))?;
@@ -107,7 +117,9 @@ impl<'a> Bounds<'a> {
             }
             Step::Crossing { point, feature, low, high } => {
                 let own = self.lowered.crossing(point, feature, low, high)?;
-                dump.map(|dump| dump.bound(format_args!("crossing {} {} {}", own.column, own.low, own.high)));
+                if let Some(dump) = dump {
+                    dump.bound(format_args!("crossing {} {} {}", own.column, own.low, own.high));
+                }
                 let [low, high] = own.values;
                 let overlap = |_| Unproved::CrossingOverlap { column: own.column, low, high };
                 Ok(self.crossings.add(own.column, own.low, own.high).map_err(overlap)?)

@@ -258,7 +258,7 @@ fn wide(line: usize, word: &str) -> Result<Int, Unreadable> {
 }
 
 /// Two numbers with a sign between them.
-fn pair<'t>(line: usize, word: &'t str, between: char) -> Result<(&'t str, &'t str), Unreadable> {
+fn pair(line: usize, word: &str, between: char) -> Result<(&str, &str), Unreadable> {
     word.split_once(between).ok_or(Unreadable { line, what: "two numbers were expected" })
 }
 

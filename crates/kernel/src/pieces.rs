@@ -215,10 +215,11 @@ fn fill_masks(joint: &Joint, touches: &mut [(usize, Touch)], words: usize) {
         for &(from, to) in others {
             let (first, end) = touch.runs(from, to);
             for mask in touch.masks[first * words..end * words].chunks_mut(words) {
-                for word in leaves.start / 64..leaves.end.div_ceil(64) {
+                let words = leaves.start / 64..leaves.end.div_ceil(64);
+                for (word, bits) in words.clone().zip(&mut mask[words]) {
                     // The leaves of this word outside of the range: those before it and those after it.
                     let below = |leaf: usize| low_bits(leaf.saturating_sub(word * 64));
-                    mask[word] &= below(leaves.start) | !below(leaves.end);
+                    *bits &= below(leaves.start) | !below(leaves.end);
                 }
             }
         }
