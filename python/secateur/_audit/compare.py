@@ -456,20 +456,24 @@ class Inputs:
         total = sum(sign * self.sums[which][group] for group, sign in terms.items())
         return total + constant / Fraction(2) ** self.exponent
 
-    def leads_by(self, winner: int) -> np.ndarray:
-        """Where the original's lead of this class over every other one exceeds the band; for exact sums, where it wins."""
+    def leads_over(self, winner: int, other: int) -> np.ndarray:
+        """Where the original's lead over a class exceeds the band; for exact sums, where it wins against the class."""
         original, band = self.pair.models[0], self.pair.claim.band
+        lead = self.lead(0, winner, other)
+        if band is None:
+            ties = original.lead(winner, other)[2]
+            return np.array((lead >= 0) if ties else (lead > 0), dtype=bool)
+        return np.array(lead > band * original.divisor / Fraction(2) ** self.exponent, dtype=bool)
+
+    def leads_by(self, winner: int) -> np.ndarray:
+        """Where this is so for every other class."""
         holds = np.ones(len(self.rows), dtype=bool)
-        for other in range(original.classes):
-            if other == winner:
-                continue
-            lead = self.lead(0, winner, other)
-            if band is None:
-                ties = original.lead(winner, other)[2]
-                holds &= np.array((lead >= 0) if ties else (lead > 0), dtype=bool)
-            else:
-                holds &= np.array(lead > band * original.divisor / Fraction(2) ** self.exponent, dtype=bool)
+        for other in self.others(winner):
+            holds &= self.leads_over(winner, other)
         return holds
+
+    def others(self, winner: int) -> list[int]:
+        return [other for other in range(self.pair.models[0].classes) if other != winner]
 
     def pruned_fails(self, problem: Problem) -> np.ndarray:
         """Where the pruned model's lead of the winner over the other class is within its rounding."""
@@ -516,19 +520,20 @@ def at_inputs(pair: Pair, problem: Problem, grid: Grid, inputs: Inputs, found: F
         for name in {name for node in tree for name in node.added}:
             values = {at: tree[at].added.get(name, 0) for at in set(reached.tolist())}
             sums[name] = sums[name] + np.array([values[at] for at in reached.tolist()], dtype=object)
-    holds = np.ones(len(cells), dtype=bool)
-    for bound, terms in problem.rows:
+    winner = problem.question[0]
+    defined = [inputs.leads_over(winner, other) for other in inputs.others(winner)]
+    defined.append(inputs.pruned_fails(problem))
+    for at, (bound, terms) in enumerate(problem.rows[: len(defined)]):
         total = sum((factor * sums[name] for name, factor in terms.items()), np.zeros(len(cells), dtype=object))
-        holds &= np.array(total >= bound, dtype=bool)
-    defined = inputs.leads_by(problem.question[0]) & inputs.pruned_fails(problem)
-    found.rows_at_inputs += len(cells)
-    found.rows_held += int(defined.sum())
-    for row in np.flatnonzero(holds != defined):
-        found.differs(
-            "held",
-            f"{problem.name}: on the input {_words(inputs.rows[row])} the rows {'hold' if holds[row] else 'do not hold'}, and by "
-            f"the definition they {'do' if defined[row] else 'do not'}.",
-        )
+        holds = np.array(total >= bound, dtype=bool)
+        found.rows_at_inputs += len(cells)
+        found.rows_held += int(defined[at].sum())
+        for row in np.flatnonzero(holds != defined[at]):
+            found.differs(
+                "held",
+                f"{problem.name}: on the input {_words(inputs.rows[row])} row {at} {'holds' if holds[row] else 'does not hold'}, "
+                f"and by the definition it {'does' if defined[at][row] else 'does not'}.",
+            )
 
 
 def decided_as_claimed(pair: Pair, inputs: Inputs, found: Found) -> None:
@@ -638,3 +643,19 @@ def make_inputs(pair: Pair, grid: Grid, count: int, seed: int) -> np.ndarray:
 def _words(row: np.ndarray) -> str:
     shown = ", ".join(repr(float(value)) for value in row[:12])
     return f"({shown}{', ...' if len(row) > 12 else ''})"
+
+
+def same_models(original: Live, pruned: Live, found: Found) -> None:
+    """Where a certificate has no problems since both models are one: they have to be one to their libraries as well."""
+    alike = (
+        original.library == pruned.library
+        and original.trees == pruned.trees
+        and original.intercepts == pruned.intercepts
+        and original.threshold == pruned.threshold
+        and original.divisor == pruned.divisor
+        and original.classes == pruned.classes
+        and original.labels == pruned.labels
+        and original.names == pruned.names
+    )
+    if not alike:
+        found.differs("one", "The certificate says that both models are the same, and their libraries have different ones.")
