@@ -607,7 +607,8 @@ def make_inputs(pair: Pair, grid: Grid, count: int, seed: int) -> np.ndarray:
                 finite = candidates[column][np.isfinite(candidates[column])]
                 middle = rng.choice(finite, half) * rng.random(half)
                 ordinary = np.abs(middle) < 1e30
-                rows[:half, column] = np.where(ordinary, middle.astype(np.float32).astype(np.float64), rows[:half, column])
+                single = np.where(ordinary, middle, 0.0).astype(np.float32).astype(np.float64)
+                rows[:half, column] = np.where(ordinary, single, rows[:half, column])
         return rows
 
     guided = []
