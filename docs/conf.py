@@ -1,6 +1,7 @@
 """The documentation site, from the same Markdown that the repository shows (`make docs`).
 
-The source folder is the whole repository, so that links between documents, results and notes work as they do there.
+The source folder is the whole repository, so that links between documents, results and notes work as they
+do there.
 """
 
 from __future__ import annotations

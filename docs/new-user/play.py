@@ -1,8 +1,8 @@
-"""Plays a new user: a fresh venv from the built wheel, default models of every library, wrappers, mistakes, Ctrl-C.
+"""Plays a new user: a fresh venv from the built wheel, models of every library, wrappers, mistakes, Ctrl-C.
 
-`make new-user` runs it and writes what the user sees to `docs/new-user/transcript.md`. Everything runs on a terminal of 80
-columns, because that is where a person meets it; a line that is longer, a traceback where none belongs
-or another exit code is told at the end.
+`make new-user` runs it and writes what the user sees to `docs/new-user/transcript.md`. Everything runs on a
+terminal of 80 columns, because people use such terminals; a line that is longer, a traceback that should not
+be there, or another exit code is reported at the end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Makes and executes the notebooks: `make notebooks`. Their source is here; what they show was computed by this run."""
+"""Makes and executes the notebooks: `make notebooks`. Their source is here; a run computes what they show."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Writes python.md from the package's own signatures and docstrings, and json.md from the documentation of the command
-line. A test holds them together.
+"""Writes python.md from the package's own signatures and docstrings, and json.md from the documentation of
+the command line. A test compares both with what they are made from.
 
     python docs/reference/make.py
 """

@@ -4,6 +4,11 @@
 //! [`Digest`]s of both models, then [`Step`]s up to an explicit end. [`Writer`] and [`Reader`] stream: neither
 //! holds more than one step. Nothing here judges a step; that is the checker's work. The format is specified in
 //! `docs/spec/certificate-v1.md`, and what version 2 adds in `certificate-v2.md`; both are normative.
+//!
+//! # Where to read
+//! `claim` and `step` are the types. `encode` has their bytes, `reader` and `writer` the stream,
+//! `domain` the bytes of a domain, `digest` the digest of a model, `packing` the certificate of a
+//! packed file. `explain` prints a certificate for people.
 
 mod claim;
 mod digest;

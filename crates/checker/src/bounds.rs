@@ -16,9 +16,16 @@ pub(crate) struct Bounds<'a> {
     trees: usize,
     cuts: Option<Cuts>,
     crossings: Crossings,
-    cover: Option<Cover>,
+    cover: Option<Open>,
     best_count: Option<ColumnBound>,
     best_cost: Option<ColumnBound>,
+}
+
+/// A cover whose proof is not complete.
+struct Open {
+    cover: Cover,
+    bound: u64,
+    has_costs: bool,
 }
 
 impl<'a> Bounds<'a> {
@@ -44,7 +51,7 @@ impl<'a> Bounds<'a> {
     pub(crate) fn step(&mut self, step: Step, dump: Option<&mut Dump<'_>>) -> Result<(), Reason> {
         let found = step.kind();
         let unexpected = |place| Reason::from(Unproved::OrderUnexpected { found, place });
-        if let (Some(cover), Some(cuts)) = (&mut self.cover, &self.cuts) {
+        if let (Some(Open { cover, .. }), Some(cuts)) = (&mut self.cover, &self.cuts) {
             let done = match step {
                 Step::Branch { column } => {
                     dump.map(|dump| dump.bound(format_args!("branch {column}")));
@@ -92,8 +99,10 @@ impl<'a> Bounds<'a> {
             Step::Cover { costs, bound } => {
                 let Some(cuts) = &self.cuts else { return Err(unexpected("before the columns are given")) };
                 dump.map(|dump| dump.cover(bound, costs.as_deref()));
+                let has_costs = costs.is_some();
                 let cover = Cover::new(cuts.items(), costs, bound);
-                self.cover = Some(cover.map_err(|refusal| Unproved::of_bounds(refusal, None))?);
+                let cover = cover.map_err(|refusal| Unproved::of_bounds(refusal, None))?;
+                self.cover = Some(Open { cover, bound, has_costs });
                 Ok(())
             }
             Step::Crossing { point, feature, low, high } => {
@@ -115,12 +124,14 @@ impl<'a> Bounds<'a> {
 
     /// The cover's proof is complete.
     fn conclude(&mut self) {
-        let (Some(cover), Some((columns, intercept))) = (self.cover.take(), self.lowered.columns()) else {
+        let (Some(Open { bound, has_costs, .. }), Some((columns, intercept))) =
+            (self.cover.take(), self.lowered.columns())
+        else {
             return;
         };
-        let reached = !cover.has_costs() && self.trees as u64 <= cover.bound();
-        let new = ColumnBound { bound: cover.bound(), columns: columns as u64, intercept, reached };
-        let best = if cover.has_costs() { &mut self.best_cost } else { &mut self.best_count };
+        let reached = !has_costs && self.trees as u64 <= bound;
+        let new = ColumnBound { bound, columns: columns as u64, intercept, reached };
+        let best = if has_costs { &mut self.best_cost } else { &mut self.best_count };
         if best.is_none_or(|old| old.bound < new.bound) {
             *best = Some(new);
         }

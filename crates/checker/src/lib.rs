@@ -12,6 +12,12 @@
 //! # Threads
 //! [`check`] has one thread. With [`check_with_threads`] several threads follow the whole certificate, each leaves parts of it to
 //! the others, and all of them have to accept (`shares.rs`).
+//!
+//! # Where to read
+//! `run` takes the steps in the order that the claim needs and hands them to the kernel. `verdict`
+//! is what comes out, `reason` says why a certificate is refused, `bounds` is about smaller models,
+//! `covers` compares two domains, `shares` is for several threads, and `dump` writes problems and
+//! proofs as text.
 
 mod bounds;
 pub mod command;

@@ -8,6 +8,11 @@
 //!
 //! With quantised leaves ([`LeafBits`]) the result is a different model with nearby scores; the
 //! checker computes how near they are.
+//!
+//! # Where to read
+//! `layout` lays the model out in tables (`quantise`: with leaves as small whole numbers), `write`
+//! writes them into the fixed text. `rows` and `cover` make the test for the target,
+//! `web` the files that stand beside a WebAssembly module.
 
 mod cover;
 mod layout;

@@ -8,6 +8,12 @@
 //!
 //! Files are untrusted: reading always ends with a model or with a [`FormatError`] that names the
 //! place, in memory proportional to the file.
+//!
+//! # Where to read
+//! The head of each library's folder states its rules: `xgboost`, `lightgbm`, `catboost`,
+//! `sklearn`, `onnx`, and `packed` for `.spk` files, which cannot be edited. `detect` recognises a
+//! file by its first bytes, `edit` is what pruning may ask a file to change, `error` names places,
+//! `domain` reads domain files, and `threshold` turns a probability into a cut of scores.
 
 pub mod catboost;
 mod detect;

@@ -57,16 +57,6 @@ impl Cuts {
         self.family.columns + usize::from(self.family.counted)
     }
 
-    /// The number of cuts.
-    pub fn len(&self) -> usize {
-        self.sets.len()
-    }
-
-    /// Whether there are no cuts.
-    pub fn is_empty(&self) -> bool {
-        self.sets.is_empty()
-    }
-
     /// Adds a cut: the columns whose combined factor is positive, and the constants where they are
     /// counted and do not cancel.
     ///
@@ -147,16 +137,6 @@ impl Cover {
         Ok(Self { costs, bound, decided: vec![None; items], path: Vec::new() })
     }
 
-    /// The bound.
-    pub fn bound(&self) -> u64 {
-        self.bound
-    }
-
-    /// Whether costs were given.
-    pub fn has_costs(&self) -> bool {
-        self.costs.is_some()
-    }
-
     fn cost(&self, item: usize) -> u128 {
         self.costs.as_ref().map_or(1, |costs| costs[item].into())
     }
@@ -181,7 +161,7 @@ impl Cover {
         let mut loads = vec![0u128; self.decided.len()];
         let mut total = 0u128;
         for &(cut, numerator) in terms {
-            let unknown = Refusal::CoverCut { cut, cuts: cuts.len() };
+            let unknown = Refusal::CoverCut { cut, cuts: cuts.sets.len() };
             let set = cuts.sets.get(cut as usize).ok_or(unknown)?;
             let members = || (0..self.decided.len()).filter(|item| set[item / 64] >> (item % 64) & 1 == 1);
             if members().any(|item| kept(&item)) {

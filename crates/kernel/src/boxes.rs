@@ -10,7 +10,7 @@
 //! that the second side of a split starts from where the first one started. Every restriction takes
 //! cells away, so the trail is never longer than there are leaves and cells.
 
-use crate::lens::{Lens, View};
+use crate::lens::Lens;
 use crate::pieces::{Form, Piece, Pieces, Touch, low_bits};
 use crate::problem::Range;
 
@@ -34,22 +34,13 @@ enum Change {
 #[derive(Clone, Copy)]
 pub(crate) struct Mark(usize);
 
-/// The state of a table: a range of runs, in one word.
-fn packed(from: usize, to: usize) -> u64 {
-    from as u64 | (to as u64) << 32
-}
-
-fn unpacked(word: u64) -> (usize, usize) {
-    ((word & u64::from(u32::MAX)) as usize, (word >> 32) as usize)
-}
-
 impl State {
     /// The box of all cells.
     pub(crate) fn whole(pieces: &Pieces<'_>) -> Self {
         let mut words = Vec::with_capacity(pieces.words);
         for piece in &pieces.pieces {
             match piece.form {
-                Form::Table => words.push(packed(0, piece.leaves)),
+                Form::Table => words.extend([0, piece.leaves as u64]),
                 Form::Masks(count) => words.extend((0..count).map(|word| low_bits(piece.leaves - word * 64))),
                 Form::Tree(_) => {}
             }
@@ -98,7 +89,10 @@ impl State {
                 }
             };
             match piece.form {
-                Form::Table => set(&mut self.words, &mut self.trail, piece.place, packed(from, to)),
+                Form::Table => {
+                    set(&mut self.words, &mut self.trail, piece.place, from as u64);
+                    set(&mut self.words, &mut self.trail, piece.place + 1, to as u64);
+                }
                 Form::Masks(words) => {
                     for word in 0..words {
                         let place = piece.place + word;
@@ -118,14 +112,13 @@ impl State {
     }
 
     /// The upper bound of a lens over the box: the sum of each piece's largest value.
-    pub(crate) fn upper(&self, pieces: &Pieces<'_>, lens: &Lens, view: &mut View) -> i128 {
+    pub(crate) fn upper(&self, pieces: &Pieces<'_>, lens: &mut Lens) -> i128 {
         let mut total = 0;
         for (index, piece) in pieces.pieces.iter().enumerate() {
-            if view.seen[index] != self.versions[index] {
-                view.seen[index] = self.versions[index];
-                view.tops[index] = self.top(lens, index, piece);
+            if lens.seen[index].1 != self.versions[index] {
+                lens.seen[index] = (self.top(lens, index, piece), self.versions[index]);
             }
-            total += view.tops[index];
+            total += lens.seen[index].0;
         }
         total
     }
@@ -133,7 +126,7 @@ impl State {
     fn top(&self, lens: &Lens, index: usize, piece: &Piece) -> i128 {
         match &piece.form {
             Form::Table => {
-                let (from, to) = unpacked(self.words[piece.place]);
+                let (from, to) = self.runs(piece);
                 lens.top_of_runs(index, from, to)
             }
             Form::Masks(words) => lens.top_of_mask(index, &self.words[piece.place..piece.place + words]),
@@ -141,17 +134,14 @@ impl State {
         }
     }
 
-    /// The upper bound over the part of the box in cells `low..high` of an axis, at least one; `whole`
-    /// is the upper bound over the box.
+    /// The upper bound over the part of the box in cells `low..high` of an axis, at least one.
     pub(crate) fn upper_of_part(
         &mut self,
         pieces: &Pieces<'_>,
-        lens: &Lens,
-        view: &View,
-        whole: i128,
+        lens: &mut Lens,
         (axis, low, high): (usize, u32, u32),
     ) -> i128 {
-        let mut total = whole;
+        let mut total = self.upper(pieces, lens);
         let box_range = self.ranges[axis];
         for touch in &pieces.touches[axis] {
             let piece = &pieces.pieces[touch.piece];
@@ -177,106 +167,50 @@ impl State {
                     top
                 }
             };
-            total += part - view.tops[touch.piece];
+            total += part - lens.seen[touch.piece].0;
         }
         total
     }
 
-    /// The joint leaf of each piece, in a box of one cell.
-    pub(crate) fn leaves(&self, pieces: &Pieces<'_>) -> Vec<usize> {
-        (0..pieces.pieces.len()).map(|piece| self.leaves_left(pieces, piece).lowest()).collect()
-    }
-
-    /// The joint leaves of a piece that meet the box.
-    pub(crate) fn leaves_left(&self, pieces: &Pieces<'_>, piece: usize) -> LeavesLeft<'_> {
+    /// A joint leaf of a piece that meets the box, and whether no other does.
+    pub(crate) fn leaf(&self, pieces: &Pieces<'_>, piece: usize) -> (usize, bool) {
         let piece = &pieces.pieces[piece];
         match &piece.form {
             Form::Table => {
-                let (from, to) = unpacked(self.words[piece.place]);
-                LeavesLeft::Runs(from, to)
+                let (from, to) = self.runs(piece);
+                (from, to - from == 1)
             }
-            Form::Masks(words) => LeavesLeft::Mask(&self.words[piece.place..][..*words]),
-            // All that is known of these is one leaf, and whether it is the only one.
-            Form::Tree(joint) => match joint.leaf_of(&self.ranges) {
-                (leaf, true) => LeavesLeft::Runs(leaf, leaf + 1),
-                (leaf, false) => LeavesLeft::Many(leaf),
-            },
+            Form::Masks(_) => {
+                let mask = self.mask(piece);
+                (lowest(mask.iter().copied()), mask.iter().map(|word| word.count_ones()).sum::<u32>() == 1)
+            }
+            Form::Tree(joint) => joint.leaf_of(&self.ranges),
         }
+    }
+
+    /// The runs of a table that meet the box.
+    fn runs(&self, piece: &Piece) -> (usize, usize) {
+        (self.words[piece.place] as usize, self.words[piece.place + 1] as usize)
+    }
+
+    /// The joint leaves of a piece that meet the box, if it has masks; nothing for others.
+    pub(crate) fn mask(&self, piece: &Piece) -> &[u64] {
+        match piece.form {
+            Form::Masks(words) => &self.words[piece.place..][..words],
+            Form::Table | Form::Tree(_) => &[],
+        }
+    }
+
+    /// Do different ones of a piece's joint leaves that meet the box hold two runs of an axis?
+    pub(crate) fn differ(&self, pieces: &Pieces<'_>, touch: &Touch, run: usize, next: usize) -> bool {
+        let mask = self.mask(&pieces.pieces[touch.piece]);
+        let (a, b) = (touch.mask(run, mask.len()), touch.mask(next, mask.len()));
+        mask.is_empty() || mask.iter().zip(a).zip(b).any(|((own, a), b)| own & (a ^ b) != 0)
     }
 }
 
-/// Joint leaves of a piece, at least one.
-#[derive(Clone, Copy)]
-pub(crate) enum LeavesLeft<'a> {
-    /// Of a table: these runs, of which each is a leaf.
-    Runs(usize, usize),
-    /// Of a piece with masks: these bits.
-    Mask(&'a [u64]),
-    /// Of a piece without either: this one and others.
-    Many(usize),
-}
-
-/// The same, with a mask of its own.
-pub(crate) enum Narrowed {
-    Runs(usize, usize),
-    Word(u64),
-    Words(Vec<u64>),
-}
-
-impl Narrowed {
-    pub(crate) fn as_left(&self) -> LeavesLeft<'_> {
-        match self {
-            Self::Runs(from, to) => LeavesLeft::Runs(*from, *to),
-            Self::Word(word) => LeavesLeft::Mask(std::slice::from_ref(word)),
-            Self::Words(words) => LeavesLeft::Mask(words),
-        }
-    }
-}
-
-impl LeavesLeft<'_> {
-    /// The leaf, where there is only one.
-    pub(crate) fn only(&self) -> Option<usize> {
-        let one = match self {
-            Self::Runs(from, to) => to - from == 1,
-            Self::Many(_) => false,
-            Self::Mask([word]) => word.is_power_of_two(),
-            Self::Mask(mask) => mask.iter().map(|word| word.count_ones()).sum::<u32>() == 1,
-        };
-        one.then(|| self.lowest())
-    }
-
-    /// The leaf of lowest number, where all are known; else some leaf.
-    pub(crate) fn lowest(&self) -> usize {
-        match self {
-            Self::Runs(from, _) => *from,
-            Self::Many(leaf) => *leaf,
-            Self::Mask(mask) => {
-                let word = mask.iter().position(|&word| word != 0).expect("every cell is in a leaf");
-                word * 64 + mask[word].trailing_zeros() as usize
-            }
-        }
-    }
-
-    /// Do two runs of an axis hold different ones of these leaves?
-    pub(crate) fn differ(&self, touch: &Touch, run: usize, next: usize) -> bool {
-        match self {
-            Self::Runs(..) | Self::Many(_) => true,
-            Self::Mask(mask) => {
-                let of = |run: usize| &touch.masks[run * mask.len()..][..mask.len()];
-                mask.iter().zip(of(run)).zip(of(next)).any(|((own, a), b)| own & (a ^ b) != 0)
-            }
-        }
-    }
-
-    /// Those of them that hold the cells of a run of an axis.
-    pub(crate) fn on(&self, touch: &Touch, run: usize) -> Narrowed {
-        match self {
-            Self::Runs(..) | Self::Many(_) => Narrowed::Runs(run, run + 1),
-            Self::Mask([word]) => Narrowed::Word(word & touch.masks[run]),
-            Self::Mask(mask) => {
-                let allowed = &touch.masks[run * mask.len()..][..mask.len()];
-                Narrowed::Words(mask.iter().zip(allowed).map(|(own, allowed)| own & allowed).collect())
-            }
-        }
-    }
+/// The position of the lowest bit of a mask, which has one.
+pub(crate) fn lowest(mask: impl Iterator<Item = u64>) -> usize {
+    let (word, bits) = mask.enumerate().find(|(_, word)| *word != 0).expect("every cell is in a leaf");
+    word * 64 + bits.trailing_zeros() as usize
 }

@@ -86,15 +86,9 @@ impl Joint {
         let mut to_do = vec![Task::Visit { from: None, tree: 0 }];
         let mut reached = Vec::with_capacity(trees.len());
         while let Some(task) = to_do.pop() {
-            let (from, tree) = match task {
-                Task::Narrow { axis, cells } => {
-                    space[axis] = cells;
-                    continue;
-                }
-                Task::Go { tree, node } => {
-                    at[tree] = node;
-                    continue;
-                }
+            match task {
+                Task::Narrow { axis, cells } => space[axis] = cells,
+                Task::Go { tree, node } => at[tree] = node,
                 Task::Begin { axis, tree } => {
                     for later in tree..trees.len() {
                         let looks_there = split(trees[later], at[later]).is_some_and(|own| own.axis == axis);
@@ -108,38 +102,39 @@ impl Joint {
                             to_do.insert(below, Task::Go { tree: later, node });
                         }
                     }
-                    continue;
                 }
-                Task::Visit { from, tree } => (from, tree),
-            };
-            let mut rest = tree..trees.len();
-            let Some((tree, own)) = rest.find_map(|tree| Some((tree, split(trees[tree], at[tree])?))) else {
-                if joint.leaves >= limit {
-                    return Err(Refusal::LimitOverlay { bytes: false, limit });
+                Task::Visit { from, tree } => {
+                    let mut rest = tree..trees.len();
+                    let Some((tree, own)) = rest.find_map(|tree| Some((tree, split(trees[tree], at[tree])?)))
+                    else {
+                        if joint.leaves >= limit {
+                            return Err(Refusal::LimitOverlay { bytes: false, limit });
+                        }
+                        reached.clear();
+                        reached.extend(trees.iter().zip(&at).map(|(tree, &node)| added(tree, node)));
+                        leaf(&reached);
+                        joint.lead(from, Child::Leaf(joint.leaves as u32));
+                        joint.leaves += 1;
+                        continue;
+                    };
+                    let axis = own.axis;
+                    let whole = space[axis];
+                    let yes = common(joint.ranges_of(whole), own.cells.iter().copied());
+                    let no = common(joint.ranges_of(whole), others(own.cells, sizes[axis]));
+                    let cells = [joint.keep(yes), joint.keep(no)];
+                    let index = joint.splits.len();
+                    joint.lead(from, Child::Split(index as u32));
+                    let sides = cells.map(|cells| Branch { child: Child::Leaf(0), cells });
+                    joint.splits.push(Split { axis: axis as u32, sides });
+                    to_do.push(Task::Narrow { axis, cells: whole });
+                    to_do.push(Task::Go { tree, node: at[tree] });
+                    for (side, node) in [(1, own.no), (0, own.yes)] {
+                        to_do.push(Task::Visit { from: Some((index, side)), tree });
+                        to_do.push(Task::Begin { axis, tree });
+                        to_do.push(Task::Go { tree, node });
+                        to_do.push(Task::Narrow { axis, cells: cells[side] });
+                    }
                 }
-                reached.clear();
-                reached.extend(trees.iter().zip(&at).map(|(tree, &node)| added(tree, node)));
-                leaf(&reached);
-                joint.lead(from, Child::Leaf(joint.leaves as u32));
-                joint.leaves += 1;
-                continue;
-            };
-            let axis = own.axis;
-            let whole = space[axis];
-            let yes = common(joint.ranges_of(whole), own.cells.iter().copied());
-            let no = common(joint.ranges_of(whole), others(own.cells, sizes[axis]));
-            let cells = [joint.keep(yes), joint.keep(no)];
-            let index = joint.splits.len();
-            joint.lead(from, Child::Split(index as u32));
-            let sides = cells.map(|cells| Branch { child: Child::Leaf(0), cells });
-            joint.splits.push(Split { axis: axis as u32, sides });
-            to_do.push(Task::Narrow { axis, cells: whole });
-            to_do.push(Task::Go { tree, node: at[tree] });
-            for (side, node) in [(1, own.no), (0, own.yes)] {
-                to_do.push(Task::Visit { from: Some((index, side)), tree });
-                to_do.push(Task::Begin { axis, tree });
-                to_do.push(Task::Go { tree, node });
-                to_do.push(Task::Narrow { axis, cells: cells[side] });
             }
         }
         Ok(joint)

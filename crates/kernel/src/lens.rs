@@ -39,6 +39,9 @@ pub(crate) struct Lens {
     constant: Vec<bool>,
     /// For pieces with a joint tree: the largest value below each of its splits.
     tops: Vec<Vec<i128>>,
+    /// For each piece the largest value in the current box, as far as it has been computed, and the version of
+    /// the piece's state that it is for.
+    pub(crate) seen: Vec<(i128, u64)>,
 }
 
 impl Lens {
@@ -50,8 +53,8 @@ impl Lens {
         let bound = combine(&rows.bounds);
         let combined: Vec<Vec<Int>> =
             rows.values.iter().map(|piece| piece.chunks(rows.count).map(combine).collect()).collect();
-        let largest = |piece: &Vec<Int>| piece.iter().map(Int::magnitude).max().unwrap_or(Int::ZERO);
-        let widest = combined.iter().map(largest).fold(Int::ZERO, |sum, value| sum.plus(&value));
+        let widest =
+            combined.iter().map(Int::largest_magnitude).fold(Int::ZERO, |sum, value| sum.plus(&value));
         let bits = widest.bits().max(bound.bits());
         let shift = bits.saturating_sub(BITS);
         let up = |value: &Int| value.shifted_up(shift).to_i128().expect("at most 121 bits are left");
@@ -68,6 +71,7 @@ impl Lens {
             order: Vec::new(),
             constant: Vec::new(),
             tops: Vec::new(),
+            seen: vec![(0, u64::MAX); pieces.pieces.len()],
         };
         for (combined, piece) in combined.iter().zip(&pieces.pieces) {
             let values: Vec<i128> = combined.iter().map(up).collect();
@@ -137,23 +141,9 @@ impl Lens {
         joint.top(space, self.of_piece(piece).0, &self.tops[piece])
     }
 
-    /// About how many bytes a lens and its view take for this many joint leaves.
+    /// About how many bytes a lens takes for this many joint leaves.
     pub(crate) fn bytes(leaves: usize) -> usize {
         leaves * (size_of::<i128>() + size_of::<i64>() + size_of::<u32>())
-    }
-}
-
-/// For each piece the largest value in the box, as far as it has been computed.
-pub(crate) struct View {
-    pub(crate) tops: Vec<i128>,
-    /// The version of the piece's state that `tops` is for.
-    pub(crate) seen: Vec<u64>,
-}
-
-impl View {
-    /// A view of which nothing has been computed.
-    pub(crate) fn new(pieces: usize) -> Self {
-        Self { tops: vec![0; pieces], seen: vec![u64::MAX; pieces] }
     }
 }
 

@@ -83,11 +83,11 @@ pub fn check(
     excuse: Excuse<'_>,
     limits: Limits,
 ) -> Result<(), (Refusal, Option<usize>)> {
-    let never = || false;
+    let (never, early) = (|| false, |refusal| (refusal, None));
     let mut pieces = Pieces::new(forest, limits);
-    stacks.iter().try_for_each(|stack| pieces.stack(stack)).map_err(|refusal| (refusal, None))?;
-    pieces.place_the_rest(&never).map_err(|refusal| (refusal, None))?;
-    let mut proof = Proof::new(&pieces, rows, excuse, &never).map_err(|refusal| (refusal, None))?;
+    stacks.iter().try_for_each(|stack| pieces.stack(stack)).map_err(early)?;
+    pieces.place_the_rest(&never).map_err(early)?;
+    let mut proof = Proof::new(&pieces, rows, excuse, &never).map_err(early)?;
     let mut progress = Progress::Open;
     for (at, step) in steps.into_iter().enumerate() {
         if progress == Progress::Proved {

@@ -39,7 +39,7 @@ pub(crate) struct Piece {
 
 /// How the joint leaves that a box meets are found.
 pub(crate) enum Form {
-    /// One axis at most, a joint leaf for each run: the state is the range of runs, in one word.
+    /// One axis at most, a joint leaf for each run: the state is the range of runs, in two words.
     Table,
     /// The state is the set of leaves, in this many words.
     Masks(usize),
@@ -65,6 +65,11 @@ impl Touch {
     /// The run in which a cell lies.
     pub(crate) fn run_of(&self, cell: u32) -> usize {
         self.starts.partition_point(|&start| start <= cell) - 1
+    }
+
+    /// The mask of the leaves that hold a run, where a mask has `words` words.
+    pub(crate) fn mask(&self, run: usize, words: usize) -> &[u64] {
+        &self.masks[run * words..][..words]
     }
 
     /// One word of the mask of the leaves that meet the runs `from..to`, where a mask has `words` words.
@@ -153,17 +158,17 @@ impl<'a> Pieces<'a> {
             .map(|(axis, starts)| (axis, Touch { piece, starts, masks: Vec::new() }))
             .collect();
         let (mut leaves, mut bytes) = (joint.leaves, 0);
-        let form = if table {
+        let (form, words) = if table {
             values = by_run(&joint, touches.first().map(|(_, touch)| touch), &values, sums);
             leaves = touches.first().map_or(1, |(_, touch)| touch.starts.len());
-            Form::Table
+            (Form::Table, 2)
         } else if leaves > self.limits.masked_leaves {
             bytes += joint.bytes();
-            Form::Tree(joint)
+            (Form::Tree(joint), 0)
         } else {
             let words = leaves.div_ceil(64);
             fill_masks(&joint, &mut touches, words);
-            Form::Masks(words)
+            (Form::Masks(words), words)
         };
         bytes += touches.iter().map(|(_, touch)| touch.masks.len() * 8).sum::<usize>();
         self.bytes += bytes + leaves * (sums + 1) * VALUE_BYTES;
@@ -173,11 +178,6 @@ impl<'a> Pieces<'a> {
         for (axis, touch) in touches {
             self.touches[axis].push(touch);
         }
-        let words = match &form {
-            Form::Table => 1,
-            Form::Masks(words) => *words,
-            Form::Tree(_) => 0,
-        };
         self.pieces.push(Piece { leaves, values, place: self.words, form });
         self.words += words;
         Ok(())

@@ -112,11 +112,6 @@ impl Forest {
     pub fn trees(&self) -> &[Tree] {
         &self.trees
     }
-
-    /// Whether every row names sums that there are.
-    pub fn has_sums_of(&self, rows: &[Row]) -> bool {
-        rows.iter().flat_map(|row| &row.terms).all(|(sum, _)| *sum < self.sums)
-    }
 }
 
 /// The cells that two ascending lists of ranges have in common, in the same form.

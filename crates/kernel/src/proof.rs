@@ -1,7 +1,7 @@
 //! The proof of one problem while its steps arrive: lenses, the current box, and the sides still open.
 
 use crate::boxes::{Mark, State};
-use crate::lens::{Lens, View};
+use crate::lens::Lens;
 use crate::pieces::Pieces;
 use crate::problem::{Range, Row};
 use crate::refusal::Refusal;
@@ -48,9 +48,9 @@ pub struct Proof<'a> {
     pub(crate) pieces: &'a Pieces<'a>,
     pub(crate) rows: Rows,
     pub(crate) state: State,
-    excuse: Excuse<'a>,
+    pub(crate) excuse: Excuse<'a>,
     stop: &'a dyn Fn() -> bool,
-    lenses: Vec<(Lens, View)>,
+    pub(crate) lenses: Vec<Lens>,
     /// For each row a lens that is that row alone.
     row_lenses: Vec<Option<u32>>,
     /// How many lenses the steps may name; those after them are the kernel's own.
@@ -76,7 +76,7 @@ impl<'a> Proof<'a> {
         excuse: Excuse<'a>,
         stop: &'a dyn Fn() -> bool,
     ) -> Result<Self, Refusal> {
-        if !pieces.forest.has_sums_of(rows) {
+        if rows.iter().flat_map(|row| &row.terms).any(|(sum, _)| *sum >= pieces.forest.sums()) {
             return Err(Refusal::RowSum);
         }
         Ok(Self {
@@ -129,11 +129,6 @@ impl<'a> Proof<'a> {
         self.next_box()
     }
 
-    /// The current box: a range of cells on each axis.
-    pub fn current_box(&self) -> &[Range] {
-        &self.state.ranges
-    }
-
     /// Continues, unless the caller has ended the check.
     pub(crate) fn go_on(&self) -> Result<(), Refusal> {
         if (self.stop)() { Err(Refusal::Stopped) } else { Ok(()) }
@@ -163,8 +158,7 @@ impl<'a> Proof<'a> {
     }
 
     fn push_lens(&mut self, multipliers: &[u64]) -> u32 {
-        let lens = Lens::new(self.pieces, &self.rows, multipliers);
-        self.lenses.push((lens, View::new(self.pieces.pieces.len())));
+        self.lenses.push(Lens::new(self.pieces, &self.rows, multipliers));
         self.lenses.len() as u32 - 1
     }
 
@@ -188,10 +182,6 @@ impl<'a> Proof<'a> {
         if lens < lenses { Ok(()) } else { Err(Refusal::LensUnknown { lens, lenses }) }
     }
 
-    pub(crate) fn lens(&self, lens: u32) -> &Lens {
-        &self.lenses[lens as usize].0
-    }
-
     /// The cells of the box on an axis.
     pub(crate) fn range(&self, axis: u32) -> Result<Range, Refusal> {
         let axes = self.state.ranges.len();
@@ -204,16 +194,14 @@ impl<'a> Proof<'a> {
 
     /// The upper bound of a lens over the box, and what a solution would have to reach.
     pub(crate) fn upper(&mut self, lens: u32) -> (i128, i128) {
-        let (lens, view) = &mut self.lenses[lens as usize];
-        (self.state.upper(self.pieces, lens, view), lens.bound)
+        let lens = &mut self.lenses[lens as usize];
+        (self.state.upper(self.pieces, lens), lens.bound)
     }
 
     /// The same over the part of the box in cells `low..high` of an axis.
     pub(crate) fn upper_of_part(&mut self, lens: u32, axis: u32, low: u32, high: u32) -> (i128, i128) {
-        let (lens, view) = &mut self.lenses[lens as usize];
-        let whole = self.state.upper(self.pieces, lens, view);
-        let part = (axis as usize, low, high);
-        (self.state.upper_of_part(self.pieces, lens, view, whole, part), lens.bound)
+        let lens = &mut self.lenses[lens as usize];
+        (self.state.upper_of_part(self.pieces, lens, (axis as usize, low, high)), lens.bound)
     }
 
     /// Continues with one side of the box and keeps the other.
@@ -221,11 +209,6 @@ impl<'a> Proof<'a> {
         let mark = self.state.mark();
         self.open.push(Divided { mark, axis, second: Some(second) });
         self.restrict(axis, first.0, first.1);
-    }
-
-    /// Whether a cell that satisfies every row is excused.
-    pub(crate) fn excused(&mut self, cell: &[u32]) -> bool {
-        (self.excuse)(cell)
     }
 
     /// The box is done: continues with the next side that is open.

@@ -23,8 +23,11 @@ impl Rows {
             let leaves = (0..piece.leaves).map(|leaf| &piece.values[leaf * sums..][..sums]);
             leaves.flat_map(|leaf| rows.iter().map(|row| combine(row, leaf))).collect()
         });
-        let bounds = rows.iter().map(|row| row.bound.clone()).collect();
-        Self { count: rows.len(), values: values.collect(), bounds }
+        Self {
+            count: rows.len(),
+            values: values.collect(),
+            bounds: rows.iter().map(|row| row.bound.clone()).collect(),
+        }
     }
 
     /// Do these joint leaves, one for each piece, satisfy every row?
@@ -32,7 +35,7 @@ impl Rows {
         (0..self.count).all(|row| {
             let values =
                 self.values.iter().zip(leaves).map(|(values, leaf)| &values[leaf * self.count + row]);
-            values.fold(Int::ZERO, |total, value| total.plus(value)) >= self.bounds[row]
+            values.fold(Int::ZERO, |total, value| total.plus(value)).is_at_least(&self.bounds[row])
         })
     }
 }

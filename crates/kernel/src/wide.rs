@@ -4,8 +4,6 @@
 //! of 64 bits, the lowest first, without words that only repeat the sign. So every number has one
 //! form, and equal numbers are equal values.
 
-use std::cmp::Ordering;
-
 /// A whole number of any size.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Int(Form);
@@ -25,12 +23,9 @@ impl Int {
 
     /// A number from its words in two's complement, the lowest first; no words are zero.
     pub fn from_words(mut words: Vec<u64>) -> Self {
-        let repeats = |words: &[u64]| match words {
-            [.., below, top] => *top == sign_word(*below),
-            [only] => *only == 0,
-            [] => false,
-        };
-        while repeats(&words) {
+        while let [.., below, top] = words[..]
+            && top == sign_word(below)
+        {
             words.pop();
         }
         match words[..] {
@@ -92,6 +87,17 @@ impl Int {
             (*word, carry) = (sum, first || second);
         }
         Self::from_words(words)
+    }
+
+    /// Whether the number is at least another one.
+    pub fn is_at_least(&self, other: &Self) -> bool {
+        !self.plus(&other.negated()).is_negative()
+    }
+
+    /// The largest of some magnitudes; zero of none.
+    pub fn largest_magnitude<'a>(numbers: impl IntoIterator<Item = &'a Self>) -> Self {
+        let larger = |a: Self, b: Self| if a.is_at_least(&b) { a } else { b };
+        numbers.into_iter().map(Self::magnitude).fold(Self::ZERO, larger)
     }
 
     /// The number with the other sign.
@@ -176,10 +182,9 @@ impl Int {
         match &self.0 {
             Small(value) => u64::from(128 - value.unsigned_abs().leading_zeros()),
             Large(_) => {
-                let words = self.magnitude().words(self.width() + 1);
-                let top = words.iter().rposition(|&word| word != 0).map_or(0, |at| at + 1);
-                let zeros = top.checked_sub(1).map_or(0, |at| words[at].leading_zeros());
-                top as u64 * 64 - u64::from(zeros)
+                let words = self.magnitude().to_words();
+                let top = words.iter().rposition(|&word| word != 0).unwrap_or(0);
+                (top as u64 + 1) * 64 - u64::from(words[top].leading_zeros())
             }
         }
     }
@@ -201,25 +206,5 @@ fn sign_word(below: u64) -> u64 {
 impl From<i128> for Int {
     fn from(value: i128) -> Self {
         Self(Small(value))
-    }
-}
-
-impl PartialOrd for Int {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Int {
-    fn cmp(&self, other: &Self) -> Ordering {
-        if let (Small(a), Small(b)) = (&self.0, &other.0) {
-            return a.cmp(b);
-        }
-        let difference = self.plus(&other.negated());
-        match (difference.is_negative(), difference.is_positive()) {
-            (true, _) => Ordering::Less,
-            (_, true) => Ordering::Greater,
-            _ => Ordering::Equal,
-        }
     }
 }

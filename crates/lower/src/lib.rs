@@ -38,6 +38,12 @@
 //! for each output and each sign (`scores.rs`).
 //!
 //! Lower bounds on smaller models are lowered in `bounds.rs`.
+//!
+//! # Where to read
+//! `pair` (the two models and the claim) first, then `rows` and `forest` (a system as whole
+//! numbers), `scores` (the same for claims about scores), `inputs` (does the grid hold every input
+//! of the claim?), `bounds` (lower bounds on smaller models) and `refused` (why there is no
+//! problem).
 
 mod bounds;
 mod forest;

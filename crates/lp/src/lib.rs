@@ -15,6 +15,16 @@
 //! All answers of solvers are hints in floating point. The tolerances of all linear programs are in
 //! this crate: [`FEASIBILITY`] for both back ends, and named constants in each simplex of our own.
 //! A caller who uses an answer decides by exact arithmetic, never by a tolerance.
+//!
+//! # Where to read
+//! `problem` (and how its rows are scaled) and `status` (limits and answers) are what callers see.
+//! `growing` is for few unknowns and ever more rows: `simplex` with `column_space` is our own
+//! solver for these, `general` solves them with a back end, `microlp` or, with the feature `highs`,
+//! `highs`.
+//!
+//! `multipliers` with `multiplier_simplex` shows that a system has no solution, `packing` finds the
+//! largest packing of sets, `dense` has the vectors and matrices of both simplex methods, and
+//! `rounding` turns multipliers into integers for which equations hold exactly.
 
 mod column_space;
 mod dense;

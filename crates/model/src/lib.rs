@@ -8,6 +8,17 @@
 //!
 //! Ensembles are made only by [`EnsembleBuilder`], which checks every index and number, so that no
 //! other code has to.
+//!
+//! # Where to read
+//! `ensemble`, `tree` and `feature` are what a model is; `builder` is the only way to make one.
+//! `decision` is the rule from scores to a class, `predict` gives the library's bits, and `band`
+//! bounds how far they are from the exact sums. `grid` cuts the inputs into cells.
+//!
+//! `exact` has numbers without rounding, `mantissa` their integers, `exact_sum` fast sums of many.
+//! `domain` says which inputs can occur (`domain/scored`: by another model's score), `accepted`
+//! puts the inputs of a claim into words, and `doubles` turns a model that rounds its inputs to f32
+//! into one that reads doubles. `label` and `matching` are about the labels of categories, `ids`
+//! has the index types.
 
 mod accepted;
 mod band;

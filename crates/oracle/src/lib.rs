@@ -4,6 +4,18 @@
 //! asks for a cell where several sums reach their bounds; [`solve`] answers. A [`Comparison`] asks
 //! whether two models decide alike. No tolerance decides anything here: all numbers are integers at
 //! a common scale.
+//!
+//! # Where to read
+//! `solve` calls the layers in turn. `outline` and `layout` (with `joint`) lay two models over
+//! their grid, `system` has the rows, `compare` the question whether two models decide alike, and
+//! `scores` how far their scores can be apart (`scores/side`: one output and direction,
+//! `scores/judge`: in the libraries' own arithmetic). `occurs` asks whether a domain has any input.
+//!
+//! `lens`, `lens_tree` (large trees) and `masks` are bounds, `multipliers` makes them small. `meet`
+//! solves trees of one feature each without a search, `climb` is local search, `branch` the search
+//! over boxes, `small_box` closes small ones by joining two halves. `record` and `certify` write
+//! the proof down, `stop` has budgets, `jobs` lets other threads and machines visit boxes and keeps
+//! checkpoints. `fault` breaks the search on purpose, for tests.
 
 mod branch;
 mod certify;

@@ -4,6 +4,19 @@
 //! (stumps in closed form), reweight (the paper's l1), eliminate (tree by tree), minimum (the
 //! paper's l0). Every candidate is a model as its file would read back; it counts only when the
 //! oracle proves that model.
+//!
+//! # Where to read
+//! `run` has the passes in their order. `candidate` leads from a model to a smaller file (`fold`,
+//! `reach`, `column`, `plan`); `points` are the inputs that a smaller model must decide right;
+//! `search` is the loop of solver and oracle (`weight_program` is the solver's side, `questions`
+//! the oracle's). `passes` has a file for each pass, `bounds` shows why no smaller number of trees
+//! suffices.
+//!
+//! `certify` writes the proof down and has it checked. `journal` is what a run has learned, so that
+//! a later one can resume; `search/recall` and `search/recalling` take answers from it, and
+//! `search/allowance` limits the work on large models if there is no time limit. `config` and
+//! `outcome` are what goes in and comes out. `baseline` (the paper's comparison) and `points_only`
+//! (pruning that asks less than a proof) give unproved models.
 
 pub mod baseline;
 mod bounds;

@@ -1,5 +1,10 @@
 //! The Python binding: conversion between Python and the facade `secateur`, nothing else.
 //! `secateur-wheel` builds the extension module `secateur._secateur` from it.
+//!
+//! # Where to read
+//! One file for each exposed type or function. `options` converts options that several of them
+//! share, `error` makes the exceptions, `interrupt` runs long work without the GIL, and `crew` lets
+//! a Python executor visit boxes.
 
 mod check;
 mod crew;

@@ -12,6 +12,10 @@
 //!   with a key (`trees.after`), so that a test or a script can compare it with the JSON result.
 //! - The size of the page is bounded for every model: long lists are cut and state the number of
 //!   omitted entries; charts of many trees show groups of trees.
+//!
+//! # Where to read
+//! `description` is what goes in; `page` puts the sections into their order; `section` has a file
+//! for each. `chart`, `number` and `escape` are their tools.
 
 mod chart;
 mod description;

@@ -18,6 +18,20 @@
 //! with the feature `libm`, which calls the C library's.
 //!
 //! The format is specified in `docs/spec/packed-v1.md`.
+//!
+//! # Where to read
+//! `model` is the entry. `file` reads and checks a packed file (with `bytes`), `meaning` says what
+//! its scores become, and `plan` makes the tables that are fast: thresholds become ranks, trees
+//! become nodes. `rows` is a caller's table; `cover` makes rows that reach everything, for the
+//! self-test.
+//!
+//! `batch` chooses the way to compute and shares rows among threads: `scalar` (no special
+//! instructions), `single` (one row through 64 trees at once), `sliced` (trees as masks, for many
+//! rows), `large` (rows side by side through large trees). `kernel` evaluates 512 rows at a time;
+//! each instruction set brings a few operations for it, and everything else is compiled once.
+//! `path` names the instruction sets, `portable`, `x86` and `arm` (SSE4.2, AVX2, AVX-512 and NEON)
+//! have them; these and `exponential`, which may call C, hold the only unsafe code. `decide` turns
+//! scores into classes.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 

@@ -57,6 +57,14 @@
 //! The command line and the Python package call these functions and print the words, JSON or HTML
 //! page of [`PruneReport`] and [`VerifyReport`], so that every interface reports the same.
 //!
+//! # Where to read
+//! `prune`, `verify`, `check`, `pack` (with `pack_source` and `pack_quantised`), `predict`,
+//! `describe` and `propose` are one job each; in `prune` and `verify`, `words` says what is told of
+//! a result. `budget` is the limit of a whole call, `checkpoint` keeps a search in a file, `domain`
+//! has words and rows of a domain, `page` turns results into the data of an HTML page, and
+//! `prune/unproved` has the paper's baselines. `internal` is for the interfaces of this workspace
+//! and promises nothing.
+//!
 //! # Other crates
 //! This crate assembles the parts, which are `secateur-model` (what an ensemble computes),
 //! `secateur-formats` (files), `secateur-certificate` and `secateur-checker` (what a proof is),

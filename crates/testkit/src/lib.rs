@@ -1,5 +1,10 @@
 //! Shared by the tests of all crates: random ensembles of every kind, brute force, and fuzzing of
 //! readers.
+//!
+//! # Where to read
+//! `generate` makes random ensembles, `domains` random domains, `reference` decides by brute force,
+//! `edited` edits models that have no file, and `fuzz` has the targets and what must hold for every
+//! input.
 
 mod domains;
 mod edited;

@@ -18,8 +18,8 @@ print("outcome:", result.outcome, "- trees:", result.trees_before, "->", result.
 facts = secateur.inspect(deep)
 print(f"{facts['distinct_splits']} distinct splits cut the inputs into 10^{facts['log10_cells']:.1f} cells")
 
-# What helps: fewer distinct splits (rounded columns, shallow trees), or a band that forgives changes where the
-# model is unsure anyway. Decisions outside the band stay what they were, proved as before.
+# What helps: fewer distinct splits (rounded columns, shallow trees), or a band that forgives changes
+# where the model is unsure anyway. Decisions outside the band stay what they were, proved as before.
 lenient = secateur.prune(deep, X, band=0.5, time_limit=30)
 print(lenient)
 assert lenient.trees_after <= result.trees_after

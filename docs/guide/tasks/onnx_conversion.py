@@ -28,8 +28,8 @@ for name, model in [("boosting.onnx", converted), ("xgboost.onnx", other)]:
     with open(name, "wb") as file:
         file.write(model.SerializeToString())
 
-# A conversion rounds leaves and adds in another type or order. Whether that changes a decision somewhere, nobody
-# sees from a few rows; verify gives a proof, or an input on which the two differ.
+# A conversion rounds leaves and adds in another type or order. A few rows do not show whether that changes a
+# decision somewhere; verify gives a proof, or an input on which the two differ.
 answers = {
     "scikit-learn": secateur.verify(boosting, "boosting.onnx", time_limit=30),
     "XGBoost": secateur.verify(xgboost, "xgboost.onnx", time_limit=30),

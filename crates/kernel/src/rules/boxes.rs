@@ -25,7 +25,7 @@ pub(crate) fn close(proof: &mut Proof<'_>, lens: u32) -> Result<(), Refusal> {
     if reached < bound {
         return Ok(());
     }
-    Err(Refusal::CloseBound { lens, reached, bound, shift: proof.lens(lens).shift })
+    Err(Refusal::CloseBound { lens, reached, bound, shift: proof.lenses[lens as usize].shift })
 }
 
 pub(crate) fn narrow(
@@ -45,7 +45,7 @@ pub(crate) fn narrow(
         if low < high {
             let (reached, bound) = proof.upper_of_part(lens, axis, low, high);
             if reached >= bound {
-                let shift = proof.lens(lens).shift;
+                let shift = proof.lenses[lens as usize].shift;
                 return Err(Refusal::NarrowBound { lens, axis, low, high, reached, bound, shift });
             }
         }

@@ -21,13 +21,12 @@
 //! are shared out makes lists long or short, not right or wrong. Numbers may have been rounded up
 //! (`lens.rs`), which makes pairs more and not fewer.
 
-use std::ops::Range;
-
-use crate::boxes::LeavesLeft;
+use crate::boxes::lowest;
 use crate::pieces::{Form, Touch, low_bits};
 use crate::proof::Proof;
 use crate::refusal::{JoinLimit, Refusal};
 use crate::rules::cells::cell;
+use crate::rules::{minus, plus};
 
 /// A number for each of the two rows.
 type Sums = (i64, i64);
@@ -66,8 +65,7 @@ fn passes(proof: &mut Proof<'_>, rest: &Rest, codes: [usize; 2], row_lenses: &[u
         proof.restrict(axis as u32, low, high);
     }
     let pieces = proof.pieces;
-    let settled = |piece: usize| proof.state.leaves_left(pieces, piece).only().is_some();
-    let alike = (0..pieces.pieces.len()).all(settled);
+    let alike = (0..pieces.pieces.len()).all(|piece| proof.state.leaf(pieces, piece).1);
     for axis in 0..proof.state.ranges.len() {
         let (low, high) = proof.state.ranges[axis];
         if high - low > 1 {
@@ -87,7 +85,8 @@ fn passes(proof: &mut Proof<'_>, rest: &Rest, codes: [usize; 2], row_lenses: &[u
     })
 }
 
-/// What remains of a box. Open axes are named by their position in `axes`, and sets of them are the bits of a word.
+/// What remains of a box. Open axes are named by their position in `axes`, and sets of them are the bits
+/// of a word.
 struct Rest {
     axes: Vec<OpenAxis>,
     /// The axes that are fixed.
@@ -95,9 +94,6 @@ struct Rest {
     parts: Vec<Part>,
     /// What the bounds ask for beyond what the settled pieces add.
     needed: Sums,
-    /// The sums of the two halves at the present choice, and room for the next ones.
-    lists: [Vec<Entry>; 2],
-    longer: Vec<Entry>,
 }
 
 /// An axis with more than one class.
@@ -132,31 +128,16 @@ struct Along<'a> {
     touch: &'a Touch,
 }
 
-/// The axes along which a piece changes, each with the place of its runs in `of_classes`.
-#[derive(Default)]
-struct Runs<'a> {
-    axes: Vec<(&'a Touch, Range<usize>)>,
-    /// For each class of an axis the run of cells that it is in.
-    of_classes: Vec<usize>,
-}
-
-/// What the pieces that change along the same open axes add, for every choice on these axes.
-struct Table {
-    set: u64,
-    sums: Vec<Sums>,
-}
-
 impl Rest {
     fn of_box(proof: &Proof<'_>, lenses: [u32; 2], fixed: &[u32]) -> Result<Self, Refusal> {
-        let [f, g] = lenses.map(|lens| proof.lens(lens));
+        let [f, g] = lenses.map(|lens| &proof.lenses[lens as usize]);
         let layout = proof.pieces;
         let mut needed = (f.narrow_bound, g.narrow_bound);
         let mut settled = Vec::with_capacity(layout.pieces.len());
         for piece in 0..layout.pieces.len() {
-            let left = proof.state.leaves_left(layout, piece);
-            settled.push(left.only().is_some() || f.is_constant(piece) && g.is_constant(piece));
+            let (leaf, only) = proof.state.leaf(layout, piece);
+            settled.push(only || f.is_constant(piece) && g.is_constant(piece));
             if settled[piece] {
-                let leaf = left.lowest();
                 needed = minus(needed, (f.narrow_values(piece)[leaf], g.narrow_values(piece)[leaf]));
             } else if let Form::Tree(joint) = &layout.pieces[piece].form {
                 let limit = joint.leaves as u64 - 1;
@@ -171,24 +152,27 @@ impl Rest {
         let mut pieces: Vec<(u64, &[Along<'_>])> =
             changes.chunk_by(|a, b| a.piece == b.piece).map(|own| (set_of(own), own)).collect();
         pieces.sort_unstable_by_key(|&(set, own)| (set.count_ones(), set, own[0].piece));
-        let lists = [Vec::new(), Vec::new()];
-        let mut rest = Self { axes, fixed, parts: Vec::new(), needed, lists, longer: Vec::new() };
+        let mut rest = Self { axes, fixed, parts: Vec::new(), needed };
         rest.make_parts(&pieces, proof.pieces.limits.join_sums)?;
-        let mut tables: Vec<Table> = Vec::new();
-        let mut runs = Runs::default();
         for alike in pieces.chunk_by(|a, b| a.0 == b.0) {
             proof.go_on()?;
             let set = alike[0].0;
             let mut sums = vec![(0, 0); rest.choices(set) as usize];
             for (_, changes) in alike {
                 let piece = changes[0].piece;
-                let fill = Fill { f: f.narrow_values(piece), g: g.narrow_values(piece) };
-                rest.along(set, changes, &mut runs);
-                fill.add(&runs.axes, &runs.of_classes, proof.state.leaves_left(layout, piece), &mut sums);
+                let value = |leaf: usize| (f.narrow_values(piece)[leaf], g.narrow_values(piece)[leaf]);
+                let mask = proof.state.mask(&layout.pieces[piece]);
+                fill(&value, &rest.along(set, changes), mask, &mut sums);
             }
-            tables.push(Table { set, sums });
+            let part = rest.part_of(set);
+            let axes = rest.parts[part].own | rest.parts[part].fixed;
+            let axes: Vec<(usize, bool)> =
+                rest.ordered(axes).map(|at| (rest.axes[at].classes.len(), set >> at & 1 == 1)).collect();
+            spread(&axes, &sums, &mut rest.parts[part].table);
         }
-        rest.add(tables);
+        for part in &mut rest.parts {
+            part.tops = part.table.chunks(part.count).map(top).collect();
+        }
         Ok(rest)
     }
 
@@ -202,17 +186,14 @@ impl Rest {
         bits(set).fold(1, |count: u64, at| count.saturating_mul(self.axes[at].classes.len() as u64))
     }
 
-    /// Notes for each axis along which a piece changes, in the order of tables, the run of cells that each of its
-    /// classes is in.
-    fn along<'a>(&self, set: u64, changes: &[Along<'a>], runs: &mut Runs<'a>) {
-        runs.axes.clear();
-        runs.of_classes.clear();
-        for at in self.ordered(set) {
+    /// The axes along which a piece changes, in the order of tables, each with the run of cells that each of
+    /// its classes is in.
+    fn along<'a>(&self, set: u64, changes: &[Along<'a>]) -> Vec<(&'a Touch, Vec<usize>)> {
+        let runs = |at: usize| {
             let own = changes.iter().find(|along| along.at == at).expect("the set is of these changes");
-            let first = runs.of_classes.len();
-            runs.of_classes.extend(self.axes[at].classes.iter().map(|&cell| own.touch.run_of(cell)));
-            runs.axes.push((own.touch, first..runs.of_classes.len()));
-        }
+            (own.touch, self.axes[at].classes.iter().map(|&cell| own.touch.run_of(cell)).collect())
+        };
+        self.ordered(set).map(runs).collect()
     }
 
     /// Makes the parts, shares them out over the two halves, and makes room for their tables, within the limit.
@@ -269,46 +250,6 @@ impl Rest {
         self.parts.iter().position(holds).expect("every open axis is in a part, and no axis too")
     }
 
-    /// Adds tables, of few axes first, to those of their parts. A table with fewer axes goes into one that has them
-    /// all, not into the whole part: that is less to add.
-    fn add(&mut self, mut tables: Vec<Table>) {
-        for index in 0..tables.len() {
-            let (small, large) = tables.split_at_mut(index + 1);
-            let Table { set, sums } = &small[index];
-            match large
-                .iter_mut()
-                .find(|table| set & table.set == *set && self.part_of(table.set) == self.part_of(*set))
-            {
-                Some(table) => spread(&self.steps(table.set, *set), sums, &mut table.sums),
-                None => {
-                    let part = self.part_of(*set);
-                    let steps = self.steps(self.parts[part].own | self.parts[part].fixed, *set);
-                    spread(&steps, sums, &mut self.parts[part].table);
-                }
-            }
-        }
-        for part in &mut self.parts {
-            part.tops = part.table.chunks(part.count).map(top).collect();
-        }
-    }
-
-    /// How a table over these axes and one over `some` of them are laid out.
-    fn steps(&self, axes: u64, some: u64) -> Vec<Step> {
-        let (mut into, mut from) = (1, 1);
-        let mut steps: Vec<Step> = Vec::new();
-        for at in self.ordered(axes) {
-            let (classes, shared) = (self.axes[at].classes.len(), some >> at & 1 == 1);
-            match steps.last_mut().filter(|step| step.from.is_some() == shared) {
-                // Neighbours that both tables have, or one only, count as one axis.
-                Some(step) => step.classes *= classes,
-                None => steps.push(Step { classes, into, from: shared.then_some(from) }),
-            }
-            into *= classes;
-            from *= if shared { classes } else { 1 };
-        }
-        steps
-    }
-
     /// On to the next choice on the fixed axes; `false` behind the last one.
     fn next_choice(&mut self) -> bool {
         for at in bits(self.fixed) {
@@ -324,22 +265,19 @@ impl Rest {
 
     /// The pairs of entries that reach both bounds at the present choice; there have been some before, and there may
     /// be at most so many.
-    fn pairs(&mut self, before: usize, most: usize) -> Result<Vec<[usize; 2]>, Refusal> {
-        let Self { axes, parts, needed, lists, longer, .. } = self;
+    fn pairs(&self, before: usize, most: usize) -> Result<Vec<[usize; 2]>, Refusal> {
         // What may be lost, counted from the best of everything, before a bound is missed.
-        let spare = parts.iter().fold(minus((0, 0), *needed), |sum, part| plus(sum, part.present(axes).1));
+        let best = self.parts.iter().map(|part| part.present(&self.axes).1);
+        let spare = best.fold(minus((0, 0), self.needed), plus);
         if spare.0 < 0 || spare.1 < 0 {
             return Ok(Vec::new());
         }
         let mut sizes = [1; 2];
-        for list in lists.iter_mut() {
-            list.clear();
-            list.push(((0, 0), 0));
-        }
-        for part in parts.iter() {
+        let mut lists: [Vec<Entry>; 2] = [vec![((0, 0), 0)], vec![((0, 0), 0)]];
+        for part in &self.parts {
             let half = usize::from(part.second_half);
-            let (table, top) = part.present(axes);
-            longer.clear();
+            let (table, top) = part.present(&self.axes);
+            let mut longer = Vec::new();
             for (index, &sums) in table.iter().enumerate() {
                 let lost = minus(top, sums);
                 let left = minus(spare, lost);
@@ -356,11 +294,11 @@ impl Rest {
                 return Ok(Vec::new());
             }
             sizes[half] *= part.count;
-            std::mem::swap(&mut lists[half], longer);
+            lists[half] = longer;
         }
         let [first, second] = lists;
         let swapped = second.len() < first.len();
-        let (short, long) = if swapped { (second, first) } else { (first, second) };
+        let (mut short, long) = if swapped { (second, first) } else { (first, second) };
         // Those of the shorter list that lose little of f come first; of them, the least that is lost of g decides.
         short.sort_unstable();
         let mut least_g = Vec::with_capacity(short.len());
@@ -368,7 +306,7 @@ impl Rest {
             least_g.push(least_g.last().map_or(g, |&least: &i64| least.min(g)));
         }
         let mut pairs = Vec::new();
-        for &mut (entry, code) in long {
+        for (entry, code) in long {
             let left = minus(spare, entry);
             let enough = short.partition_point(|(other, _)| other.0 <= left.0);
             if enough == 0 || least_g[enough - 1] > left.1 {
@@ -428,12 +366,10 @@ fn open_axes<'a>(proof: &Proof<'a>, settled: &[bool]) -> Result<(Vec<OpenAxis>, 
         classes.clear();
         classes.push(low);
         for touch in layout.touches[axis].iter().filter(|touch| !settled[touch.piece]) {
-            let left = proof.state.leaves_left(layout, touch.piece);
             let known = classes.len();
             let (from, to) = touch.runs(low, high);
-            classes.extend(
-                (from + 1..to).filter(|&run| left.differ(touch, run - 1, run)).map(|run| touch.starts[run]),
-            );
+            let differ = |run: &usize| proof.state.differ(layout, touch, run - 1, *run);
+            classes.extend((from + 1..to).filter(differ).map(|run| touch.starts[run]));
             if classes.len() > known {
                 changes.push(Along { piece: touch.piece, at: axes.len(), touch });
             }
@@ -451,58 +387,30 @@ fn open_axes<'a>(proof: &Proof<'a>, settled: &[bool]) -> Result<(Vec<OpenAxis>, 
     Ok((axes, changes))
 }
 
-/// Adds what one piece contributes to a table over the axes along which it changes.
-struct Fill<'a> {
-    /// The values of its joint leaves in the two rows.
-    f: &'a [i64],
-    g: &'a [i64],
-}
-
-impl Fill<'_> {
-    /// The last of the axes changes slowest, so each of its classes is a block of the table. `left` are the joint
-    /// leaves that are left.
-    fn add(
-        &self,
-        along: &[(&Touch, Range<usize>)],
-        runs: &[usize],
-        left: LeavesLeft<'_>,
-        table: &mut [Sums],
-    ) {
-        if let Some(leaf) = left.only() {
-            let value = self.value(leaf);
-            table.iter_mut().for_each(|slot| *slot = plus(*slot, value));
-            return;
-        }
-        let ((touch, own), faster) = along.split_last().expect("on one cell of every axis one leaf is left");
-        let own = &runs[own.clone()];
+/// Adds what one piece contributes to a table over the axes along which it changes. The last of the axes
+/// changes slowest, so each of its classes is a block of the table. `mask` has the joint leaves that are
+/// left; a piece without masks changes along one axis, and its joint leaves are the runs.
+fn fill(value: &dyn Fn(usize) -> Sums, along: &[(&Touch, Vec<usize>)], mask: &[u64], table: &mut [Sums]) {
+    if !mask.is_empty() && mask.iter().map(|word| word.count_ones()).sum::<u32>() == 1 {
+        let sums = value(lowest(mask.iter().copied()));
+        table.iter_mut().for_each(|slot| *slot = plus(*slot, sums));
+        return;
+    }
+    let ((touch, runs), faster) = along.split_last().expect("on one cell of every axis one leaf is left");
+    let size = table.len() / runs.len();
+    for (block, &run) in table.chunks_exact_mut(size).zip(runs) {
+        let left = mask.iter().zip(touch.mask(run, mask.len())).map(|(own, of_run)| own & of_run);
         if faster.is_empty() {
-            for (slot, &run) in table.iter_mut().zip(own) {
-                *slot = plus(*slot, self.value(left.on(touch, run).as_left().lowest()));
-            }
-            return;
+            block[0] = plus(block[0], value(if mask.is_empty() { run } else { lowest(left) }));
+        } else {
+            fill(value, faster, &left.collect::<Vec<_>>(), block);
         }
-        let size = table.len() / own.len();
-        for (block, &run) in table.chunks_exact_mut(size).zip(own) {
-            self.add(faster, runs, left.on(touch, run).as_left(), block);
-        }
-    }
-
-    fn value(&self, leaf: usize) -> Sums {
-        (self.f[leaf], self.g[leaf])
     }
 }
 
-/// An axis of a table, and of a smaller one that is added to it.
-struct Step {
-    classes: usize,
-    /// How far apart the entries of neighbouring classes are in the larger table, and in the smaller one where it
-    /// has the axis.
-    into: usize,
-    from: Option<usize>,
-}
-
-/// Adds a table over some axes to one over these and others; the last axis changes slowest.
-fn spread(axes: &[Step], table: &[Sums], into: &mut [Sums]) {
+/// Adds a table over some axes to one over these and others; the last axis changes slowest. For each axis:
+/// its number of classes, and whether the smaller table has it.
+fn spread(axes: &[(usize, bool)], table: &[Sums], into: &mut [Sums]) {
     if table.len() == into.len() {
         into.iter_mut().zip(table).for_each(|(slot, &sums)| *slot = plus(*slot, sums));
         return;
@@ -511,24 +419,16 @@ fn spread(axes: &[Step], table: &[Sums], into: &mut [Sums]) {
         into.iter_mut().for_each(|slot| *slot = plus(*slot, *sums));
         return;
     }
-    let (axis, faster) = axes.split_last().expect("tables without axes have one entry each");
-    for class in 0..axis.classes {
-        let table = axis.from.map_or(table, |step| &table[class * step..][..step]);
-        spread(faster, table, &mut into[class * axis.into..][..axis.into]);
+    let (&(classes, shared), faster) = axes.split_last().expect("tables without axes have one entry each");
+    let (size, own) = (into.len() / classes, table.len() / classes);
+    for (class, block) in into.chunks_exact_mut(size).enumerate() {
+        spread(faster, if shared { &table[class * own..][..own] } else { table }, block);
     }
 }
 
 /// The best of each row alone.
 fn top(table: &[Sums]) -> Sums {
     table.iter().fold((i64::MIN, i64::MIN), |top, sums| (top.0.max(sums.0), top.1.max(sums.1)))
-}
-
-fn plus(a: Sums, b: Sums) -> Sums {
-    (a.0 + b.0, a.1 + b.1)
-}
-
-fn minus(a: Sums, b: Sums) -> Sums {
-    (a.0 - b.0, a.1 - b.1)
 }
 
 /// The positions of the bits of a word, ascending.

@@ -12,19 +12,18 @@
 //! list. So some pair of entries would reach both bounds. Any way to share out the axes is sound; the
 //! step's choice only makes the lists short.
 
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
 use crate::pieces::Form;
 use crate::proof::Proof;
 use crate::refusal::Refusal;
+use crate::rules::{minus, plus};
 use crate::wide::Int;
 
 /// All numbers here are sums of fewer than eight of the magnitude that is compared with this.
 const WIDEST: i128 = 1 << 123;
 /// Some sum does not fit.
 const TOO_WIDE: Refusal = Refusal::LimitMeet { entries: None };
-/// How many sums are made between two questions whether to stop.
-const POLL: usize = 1 << 12;
 
 type Sums = (i128, i128);
 
@@ -36,35 +35,34 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Refusal> {
     // No sum of one entry from each piece, with the bounds, is larger than `widest`.
     let mut widest = 0i128;
     for values in rows.values.iter().chain([&rows.bounds]) {
-        let largest = values.iter().map(Int::magnitude).max().unwrap_or(Int::ZERO);
-        let sum = largest.to_i128().and_then(|largest| widest.checked_add(largest));
+        let largest = Int::largest_magnitude(values).to_i128();
+        let sum = largest.and_then(|largest| widest.checked_add(largest));
         widest = sum.filter(|&sum| sum < WIDEST).ok_or(TOO_WIDE)?;
     }
     let narrow = |value: &Int| value.to_i128().ok_or(TOO_WIDE);
     let mut bounds = (narrow(&rows.bounds[0])?, narrow(&rows.bounds[1])?);
-    // For each axis a table with an entry for each of its cells; for each piece its axis.
-    let mut axis_of = vec![None; pieces.pieces.len()];
+    // For each axis that a piece looks at, a table with an entry for each of its cells.
+    let mut tables: BTreeMap<usize, Vec<Sums>> = BTreeMap::new();
+    let mut without_axis = vec![true; pieces.pieces.len()];
+    let entry = |piece: usize, leaf: usize| {
+        let values = &rows.values[piece][leaf * 2..];
+        Ok((narrow(&values[0])?, narrow(&values[1])?))
+    };
     for (axis, touches) in pieces.touches.iter().enumerate() {
         for touch in touches {
             if !matches!(pieces.pieces[touch.piece].form, Form::Table) {
                 return Err(Refusal::MeetShape { rows: rows.count, piece: Some(touch.piece) });
             }
-            axis_of[touch.piece] = Some((axis, touch));
+            without_axis[touch.piece] = false;
+            let size = pieces.forest.axes()[axis];
+            let table = tables.entry(axis).or_insert_with(|| vec![(0, 0); size as usize]);
+            for (cell, slot) in (0..size).zip(table) {
+                *slot = plus(*slot, entry(touch.piece, touch.run_of(cell))?);
+            }
         }
     }
-    let mut tables: BTreeMap<usize, Vec<Sums>> = BTreeMap::new();
-    for (values, axis) in rows.values.iter().zip(&axis_of) {
-        let entry = |leaf: usize| Ok((narrow(&values[leaf * 2])?, narrow(&values[leaf * 2 + 1])?));
-        let Some((axis, touch)) = axis else {
-            bounds = minus(bounds, entry(0)?);
-            continue;
-        };
-        let size = pieces.forest.axes()[*axis];
-        let table = tables.entry(*axis).or_insert_with(|| vec![(0, 0); size as usize]);
-        for cell in 0..size {
-            let slot = &mut table[cell as usize];
-            *slot = plus(*slot, entry(touch.runs(cell, cell + 1).0)?);
-        }
+    for piece in (0..pieces.pieces.len()).filter(|&piece| without_axis[piece]) {
+        bounds = minus(bounds, entry(piece, 0)?);
     }
     let mut halves = [Vec::new(), Vec::new()];
     for &axis in first {
@@ -99,8 +97,8 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// All useful sums of a half, by falling f and rising g. `missing` is what the bounds ask for beyond the best
-/// of everything: an entry that gives away more than that, negated, is hopeless.
+/// All useful sums of a half, by falling f and rising g. `missing` is what the bounds ask for beyond the
+/// best of everything: an entry that gives away more than that, negated, is hopeless.
 fn combine(half: &[Vec<Sums>], missing: Sums, limit: usize, proof: &Proof<'_>) -> Result<Vec<Sums>, Refusal> {
     let mut list = vec![(0, 0)];
     let mut best = (0, 0);
@@ -108,31 +106,17 @@ fn combine(half: &[Vec<Sums>], missing: Sums, limit: usize, proof: &Proof<'_>) -
         best = plus(best, top(table));
         // What is needed of the tables so far when all others give their best.
         let needed = plus(missing, best);
-        let mut next: Vec<Sums> = Vec::new();
-        let mut made = 0usize;
-        // The sums with each entry of the table are a sorted list each; the lists are merged.
-        let mut heads: BinaryHeap<(Sums, usize, usize)> =
-            table.iter().enumerate().map(|(entry, &value)| (plus(list[0], value), entry, 0)).collect();
-        while let Some((sums, entry, at)) = heads.pop() {
-            made += 1;
-            if made > limit {
-                return Err(Refusal::LimitMeet { entries: Some(limit) });
-            }
-            if made.is_multiple_of(POLL) {
-                proof.go_on()?;
-            }
-            if let Some(&following) = list.get(at + 1) {
-                heads.push((plus(following, table[entry]), entry, at + 1));
-            }
-            let better = next.last().is_none_or(|last| sums.1 > last.1);
-            if better && sums.0 >= needed.0 && sums.1 >= needed.1 {
-                next.push(sums);
-            }
+        if list.len().saturating_mul(table.len()) > limit {
+            return Err(Refusal::LimitMeet { entries: Some(limit) });
         }
-        if next.is_empty() {
-            return Ok(next);
+        let mut longer = Vec::new();
+        for &value in table {
+            proof.go_on()?;
+            let sums = list.iter().map(|&sums| plus(sums, value));
+            longer.extend(sums.filter(|sums| sums.0 >= needed.0 && sums.1 >= needed.1));
         }
-        list = next;
+        keep_best(&mut longer);
+        list = longer;
     }
     Ok(list)
 }
@@ -154,12 +138,4 @@ fn keep_best(table: &mut Vec<Sums>) {
 fn top(table: &[Sums]) -> Sums {
     let of = |pick: fn(&Sums) -> i128| table.iter().map(pick).max().unwrap_or(0);
     (of(|sums| sums.0), of(|sums| sums.1))
-}
-
-fn plus(a: Sums, b: Sums) -> Sums {
-    (a.0 + b.0, a.1 + b.1)
-}
-
-fn minus(a: Sums, b: Sums) -> Sums {
-    (a.0 - b.0, a.1 - b.1)
 }

@@ -9,7 +9,18 @@
 //! has the same bytes as that of one thread.
 //!
 //! The models are sent once to each worker ([`work`] keeps those of the last jobs); apart from
-//! them, a job is a few kilobytes.
+//! them, a job is a few kilobytes. They travel in the canonical encoding that their digests are
+//! computed from, and only if decoding it gives back the very same models. An answer names its job
+//! by digest, and the process that asked checks every solution again.
+//!
+//! A question with a limit on boxes is not dealt out, because the place where it ends would depend
+//! on which worker is faster. Such are the questions of the passes of `prune`, and measuring scores.
+//!
+//! # Where to read
+//! `foreman` deals boxes out and puts answers together; `worker` visits the boxes of a job. `wire`
+//! and `model` have the bytes, `subject` is two models and what is asked about them, `threads` are
+//! workers in this process, and `keeper` keeps checkpoints. [`Workers`] is what an executor has to
+//! offer; the Python package offers one of `concurrent.futures`.
 
 mod foreman;
 mod keeper;
