@@ -121,7 +121,7 @@ class Pair:
         found: list[dict[tuple[int, Test], None]] = [{} for _ in range(self.width)]
         for which, model in enumerate(self.models):
             for tree in model.trees:
-                for node in tree.nodes:
+                for node in tree.reachable():
                     if node.column >= 0:
                         found[self.column(which, node.column)][which, node.test] = None
         return [list(own) for own in found]
@@ -149,7 +149,7 @@ class Pair:
             edges.update(test.edges())
             window = self.models[which].zero_window
             edges.update([window, -window] if window else [])
-        values = set()
+        values: set[float] = set()
         single = self.mixed or self.models[0].reads == "f32"
         for edge in edges:
             if single:
@@ -256,8 +256,9 @@ def same_trees(pair: Pair, problem: Problem, grid: Grid, found: Found) -> None:
         amounts = Amounts(pair, problem, which, place, by_input)
         live = pair.models[which].trees[place]
         found.trees += 1
-        found.splits += sum(node.column >= 0 for node in live.nodes)
-        found.leaves += sum(node.column < 0 for node in live.nodes)
+        nodes = live.reachable()
+        found.splits += sum(node.column >= 0 for node in nodes)
+        found.leaves += sum(node.column < 0 for node in nodes)
 
         def first_child(axis: int, column: int, test: Test) -> np.ndarray:
             key = axis, which, test
@@ -504,11 +505,10 @@ def at_inputs(pair: Pair, problem: Problem, grid: Grid, inputs: Inputs, found: F
         model = pair.models[which]
         amounts = Amounts(pair, problem, which, place, by_input)
         names = inputs.leaves[which][place]
-        known: dict[tuple[Any, int], None] = {}
-        for row, pair_of in enumerate(zip(names, reached.tolist())):
-            if pair_of in known:
-                continue
-            known[pair_of] = None
+        known: dict[tuple[Any, int], int] = {}
+        for at, pair_of in enumerate(zip(names, reached.tolist())):
+            known.setdefault(pair_of, at)
+        for pair_of, row in known.items():
             wrong = amounts.wrong(model.leaf(place, pair_of[0]), tree[pair_of[1]].added)
             if wrong is not None:
                 found.differs(

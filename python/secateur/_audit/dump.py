@@ -1,4 +1,4 @@
-"""Reads the problems that `secateur-check --dump` writes (docs/spec/kernel.md, section 9).
+"""Reads the problems that `secateur-check --dump` writes (docs/spec/dump.md).
 
 The comment lines of a problem say which column an axis is about and give an input of each of its cells. They are
 claims like everything else in the file: the comparison finds out whether the libraries agree with them.
@@ -82,6 +82,7 @@ def read(path: pathlib.Path) -> Problem:
     trees: list[list[Node]] = []
     rows: list[tuple[int, dict[int, int]]] = []
     excused: list[tuple[int, ...]] = []
+    ended = False
     for at, line in enumerate(lines):
         words = line.split(" ")
         try:
@@ -101,13 +102,13 @@ def read(path: pathlib.Path) -> Problem:
                 case ["#", "rounding", "by", "input", "bits", bits, "gap", gap, "fixed", *fixed]:
                     own = [Fraction(float(value)) for value in fixed]
                     rounding = Rounding(None, int(bits), Fraction(float(gap)), own)
-                case ["#", "axis", axis, "columns", *own]:
-                    columns[int(axis)] = [int(column) for column in own]
-                    witnesses[int(axis)] = []
-                case ["#", "cell", axis, cell, "input", *values]:
-                    if int(cell) != len(witnesses[int(axis)]) or len(values) != len(columns[int(axis)]):
+                case ["#", "axis", name, "columns", *listed]:
+                    columns[int(name)] = [int(column) for column in listed]
+                    witnesses[int(name)] = []
+                case ["#", "cell", name, place, "input", *values]:
+                    if int(place) != len(witnesses[int(name)]) or len(values) != len(columns[int(name)]):
                         raise wrong("the cells of this axis are not counted in order, with a value for each column")
-                    witnesses[int(axis)].append([float(value) for value in values])
+                    witnesses[int(name)].append([float(value) for value in values])
                 case ["#", *_]:
                     pass
                 case ["axes", *sizes]:
@@ -125,12 +126,16 @@ def read(path: pathlib.Path) -> Problem:
                     rows.append((int(bound), _terms(terms)))
                 case ["excused", *cell]:
                     excused.append(tuple(int(number) for number in cell))
+                case ["end"] if at == len(lines) - 2:
+                    ended = True
                 case [""] if at == len(lines) - 1:
                     pass
                 case _:
                     raise wrong("no such line has a place here")
         except (ValueError, KeyError, IndexError):
             raise wrong(f"cannot be read: {line[:80]}") from None
+    if not ended:
+        raise wrong("the last line is not `end`")
     if axes is None or sums is None:
         raise wrong("the file has no axes or no sums")
     if question is None or unit is None or trees_of is None or rounding is None:

@@ -25,9 +25,9 @@ class Test:
     """Which values of a column a split sends to its first child."""
 
     compare: str
-    """`<`, `<=`, `>`, `>=`, `==`, `!=`, or the library whose sets of categories these are."""
+    """`<`, `<=`, `>`, `>=`, `==`, `!=`, `in` a set of numbers, or the library whose sets of categories these are."""
     threshold: float = 0.0
-    members: frozenset[int] = frozenset()
+    members: frozenset[float] = frozenset()
     missing: bool = False
     """Is a missing value sent to the first child?"""
     zero_is_missing: bool = False
@@ -53,6 +53,8 @@ class Test:
                 return values == self.threshold
             case "!=":
                 return values != self.threshold
+            case "in":
+                return np.isin(values, sorted(self.members))
         whole = np.trunc(np.where(np.isfinite(values), values, -1.0))
         inside = np.isin(whole, sorted(self.members))
         if self.compare == "categories of XGBoost":
@@ -63,6 +65,8 @@ class Test:
 
     def edges(self) -> list[float]:
         """Numbers at which the answer may change."""
+        if self.compare == "in":
+            return sorted(self.members)
         if not self.compare.startswith("categories"):
             return [self.threshold]
         codes = [float(code) for code in self.members]
@@ -91,6 +95,18 @@ class Tree:
     """The library multiplies what a leaf stores with this, and rounds; `added` is the exact product."""
     stored: dict[int, list[float]] = dataclasses.field(default_factory=dict)
     """For each sum the numbers that the leaves store."""
+
+
+    def reachable(self) -> list[Node]:
+        """The nodes that some way from the root leads to; files may have others."""
+        seen, open_nodes = {0}, [0]
+        while open_nodes:
+            node = self.nodes[open_nodes.pop()]
+            for child in (node.yes, node.no) if node.column >= 0 else ():
+                if child not in seen:
+                    seen.add(child)
+                    open_nodes.append(child)
+        return [self.nodes[at] for at in sorted(seen)]
 
 
 class Live(abc.ABC):

@@ -107,6 +107,7 @@ class Onnx(Live):
                 test = Test(MODES[mode], float(np.float32(own["nodes_values"][row])), missing=missing)
                 yes, no = at[own["nodes_truenodeids"][row]], at[own["nodes_falsenodeids"][row]]
                 nodes.append(Node(own["nodes_featureids"][row], test, yes, no))
+            _join_chains(nodes)
             self.trees.append(Tree(nodes, tuple(sums), Fraction(1), stored))
 
     def _numbered(self, own: dict, model: Any) -> Any:
@@ -167,3 +168,21 @@ class Onnx(Live):
         (answers,) = self._session.run([self._label], {self._input: self._f32(rows)})
         place = {label: at for at, label in enumerate(self.labels or [])}
         return np.array([place[answer] for answer in np.ravel(answers).tolist()])
+
+
+def _join_chains(nodes: list[Node]) -> None:
+    """Converters write a set of categories as a chain of `==` on one column whose first children are one node. Which number of the
+    set a value is makes no difference then, so a chain becomes one test."""
+    for node in nodes:
+        if node.column < 0 or node.test.compare != "==":
+            continue
+        members = {node.test.threshold}
+        while True:
+            after = nodes[node.no]
+            alike = after.column == node.column and after.test.missing == node.test.missing and after.yes == node.yes
+            if not alike or after.test.compare not in ("==", "in"):
+                break
+            members |= {after.test.threshold} if after.test.compare == "==" else after.test.members
+            node.no = after.no
+        if len(members) > 1:
+            node.test = Test("in", members=frozenset(members), missing=node.test.missing)
