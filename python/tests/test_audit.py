@@ -91,8 +91,20 @@ def test_claims_about_exact_sums_and_without_missing_values(name, tmp_path, caps
     assert number_before("with missing values", said) == 0
 
 
-def test_a_converted_model_is_judged_by_both_libraries(tmp_path, capsys):
-    paths = [str(path) for path in sorted((MODELS / "onnx").glob("*.onnx"))]
+@pytest.mark.parametrize(
+    "pattern, least",
+    [
+        # Every kind of split that onnxruntime has, deleted nodes, infinite thresholds, classes without a row in training.
+        ("onnx/*.onnx", 8),
+        ("xgboost/*-deleted.*", 4),
+        ("lightgbm/thresholds.txt", 1),
+        ("lightgbm/*zero*.txt", 1),
+        ("catboost/multiclass_*.cbm", 3),
+        ("sklearn/*.skops", 3),
+    ],
+)
+def test_the_models_of_the_tests_are_read_as_their_libraries_read_them(pattern, least, tmp_path, capsys):
+    paths = [str(path) for path in sorted(MODELS.glob(pattern))]
     judged, refused = 0, []
     for at, path in enumerate(paths):
         certificate = str(tmp_path / f"{at}.cert")
@@ -109,8 +121,8 @@ def test_a_converted_model_is_judged_by_both_libraries(tmp_path, capsys):
         else:
             assert code == 0, f"{path}: {captured.out}"
             judged += 1
-    assert judged >= 3
-    assert all("not judged: an ONNX" in sentence for sentence in refused), refused
+    assert judged >= least
+    assert all("not judged: " in sentence for sentence in refused), refused
 
 
 def test_an_invalid_certificate_is_not_judged_further(tmp_path, capsys):

@@ -52,6 +52,12 @@ class CatBoost(Live):
         self.intercepts = [Fraction(value) for value in biases]
         groups = len(biases)
         self.classes = 2 if groups == 1 else groups
+        if groups > 1:
+            # Classes without a row in training have a label and no sum.
+            places = json.loads(self._model.get_metadata()["class_params"])["class_to_label"]
+            self.labels = [self.labels[int(place)] for place in places]
+        if len(self.labels) != self.classes:
+            raise NotJudged(f"a model of CatBoost with {len(self.labels)} labels for {self.classes} classes")
         if groups == 1:
             self.threshold = 0, Fraction(0), True
         weight = Fraction(scale)

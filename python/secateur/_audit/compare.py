@@ -508,12 +508,12 @@ def at_inputs(pair: Pair, problem: Problem, grid: Grid, inputs: Inputs, found: F
         known: dict[tuple[Any, int], int] = {}
         for at, pair_of in enumerate(zip(names, reached.tolist())):
             known.setdefault(pair_of, at)
-        for pair_of, row in known.items():
+        for pair_of, place_of in known.items():
             wrong = amounts.wrong(model.leaf(place, pair_of[0]), tree[pair_of[1]].added)
             if wrong is not None:
                 found.differs(
                     "leaf",
-                    f"{problem.name}: on the input {_words(inputs.rows[row])} tree {place} of "
+                    f"{problem.name}: on the input {_words(inputs.rows[place_of])} tree {place} of "
                     f"{['the original', 'the pruned model'][which]} reaches leaf {pair_of[0]} in {model.library}, and in the dump "
                     f"{wrong}.",
                 )

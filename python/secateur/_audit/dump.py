@@ -145,9 +145,9 @@ def read(path: pathlib.Path) -> Problem:
         )
     if sorted(columns) != list(range(len(axes))):
         raise wrong("the file does not say which columns its axes are about")
-    for axis, size in enumerate(axes):
-        if len(witnesses[axis]) != size:
-            raise wrong(f"axis {axis} has {size} cells and {len(witnesses[axis])} inputs of cells")
+    for place_of, size in enumerate(axes):
+        if len(witnesses[place_of]) != size:
+            raise wrong(f"axis {place_of} has {size} cells and {len(witnesses[place_of])} inputs of cells")
     problem = Problem(
         path.name,
         question,

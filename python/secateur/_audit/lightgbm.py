@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -52,6 +53,11 @@ class LightGBM(Live):
         if whole["average_output"]:
             self.averaged = True
             self.divisor = Fraction(len(whole["tree_info"]) // groups)
+        # The library's JSON has 1e300 in place of infinity and all above it; its text has the numbers themselves.
+        text = self._booster.model_to_string(num_iteration=-1)
+        blocks = re.split(r"^Tree=\d+$", text, flags=re.MULTILINE)[1:]
+        lists = [re.search(r"^threshold=(.*)$", block, re.MULTILINE) for block in blocks]
+        self._thresholds = [[float(word) for word in found.group(1).split()] if found else [] for found in lists]
         self.trees = []
         for index, own in enumerate(whole["tree_info"]):
             self.trees.append(self._tree(index, own["tree_structure"], index % groups))
@@ -79,7 +85,7 @@ class LightGBM(Live):
                 stored.append(value)
                 nodes.append(Node(added={group: Fraction(value)}, name=name))
                 continue
-            nodes.append(Node(own["split_feature"], _test(own)))
+            nodes.append(Node(own["split_feature"], _test(own, self._thresholds[index][own["split_index"]])))
             open_nodes.append((own["right_child"], at, False))
             open_nodes.append((own["left_child"], at, True))
         return Tree(nodes, (group,), Fraction(1), {group: stored})
@@ -112,10 +118,12 @@ class LightGBM(Live):
         return (answers > 0.5).astype(int) if answers.ndim == 1 else answers.argmax(axis=1)
 
 
-def _test(own: dict) -> Test:
+def _test(own: dict, exact: float) -> Test:
     if own["decision_type"] == "==":
         return Test("categories of LightGBM", members=frozenset(int(code) for code in str(own["threshold"]).split("||")))
     threshold = float(own["threshold"])
+    if abs(threshold) >= 1e300:
+        threshold = exact
     match own["missing_type"]:
         case "None":
             # A missing value is read as zero.

@@ -130,12 +130,9 @@ def _tree(tree: dict, group: int, weight: Fraction) -> Tree:
         for node, begin, size in zip(tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"])
     }
     nodes = []
-    stored = []
     for at, left in enumerate(tree["left_children"]):
         value = float(np.float32(tree["split_conditions"][at]))
         if left == -1:
-            # A deleted node has no way to it, and its number is never named.
-            stored.append(value)
             nodes.append(Node(added={group: weight * Fraction(value)}, name=at))
             continue
         missing = bool(tree["default_left"][at])
@@ -144,4 +141,8 @@ def _tree(tree: dict, group: int, weight: Fraction) -> Tree:
         else:
             test = Test("<", value, missing=missing)
         nodes.append(Node(tree["split_indices"][at], test, left, tree["right_children"][at]))
-    return Tree(nodes, (group,), weight, {group: stored})
+    built = Tree(nodes, (group,), weight)
+    # Deleted nodes have no way to them.
+    leaves = [node for node in built.reachable() if node.column < 0]
+    built.stored[group] = [float(np.float32(tree["split_conditions"][node.name])) for node in leaves]
+    return built
