@@ -214,7 +214,8 @@ def same_function(problem: pathlib.Path, lines: list[str], folder: pathlib.Path)
             continue
         axes = sorted({node.axis for node in [*tree, *changed] if node.axis >= 0})
         grids = np.meshgrid(*[np.arange(first.axes[axis]) for axis in axes], indexing="ij")
-        cells = np.zeros((grids[0].size, len(first.axes)), dtype=np.int64)
+        # A tree without splits has one leaf.
+        cells = np.zeros((grids[0].size if grids else 1, len(first.axes)), dtype=np.int64)
         for axis, grid in zip(axes, grids):
             cells[:, axis] = grid.ravel()
         own = dumps.leaves_at(tree, cells, dumps.Masks(first))
