@@ -35,7 +35,7 @@ def test_every_public_function_has_an_example():
         assert ">>>" in getattr(secateur, name).__doc__, name
 
 
-@pytest.mark.parametrize("page, least", [("python.md", 6), ("live-objects.md", 1), ("small-machines.md", 1), ("web-page.md", 1), ("many-machines.md", 4), ("continuous-integration.md", 2)])
+@pytest.mark.parametrize("page, least", [("python.md", 6), ("live-objects.md", 1), ("small-machines.md", 1), ("web-page.md", 1), ("many-machines.md", 4), ("continuous-integration.md", 2), ("audit.md", 1)])
 def test_the_guide_runs_from_start_to_end(page, least, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = (DOCS / "guide" / page).read_text()
@@ -44,6 +44,20 @@ def test_the_guide_runs_from_start_to_end(page, least, tmp_path, monkeypatch):
     names: dict = {}
     for block in blocks:
         exec(compile(block, page, "exec"), names)
+
+
+def test_the_commands_of_the_guide_for_auditors_print_what_it_shows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / "guide" / "audit.md").read_text()
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(block, "audit.md", "exec"), {})
+    shown = re.findall(r"```console\n\$ python (.*?)\n(.*?)```", text, re.DOTALL)
+    assert len(shown) == 2
+    for command, output in shown:
+        ran = subprocess.run([sys.executable, *command.split(" ")], cwd=tmp_path, capture_output=True, text=True)
+        # Other versions of XGBoost train other trees: numbers are not compared.
+        first, second = (re.sub(r"[0-9]+(\.[0-9]+)?(e-[0-9]+)?", "N", text) for text in (ran.stdout + ran.stderr, output))
+        assert first == second
 
 
 @pytest.mark.parametrize("script", TASKS, ids=lambda path: path.stem)

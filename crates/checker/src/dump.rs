@@ -9,7 +9,7 @@ use secateur_kernel::{
     Constraints, Cover, Crossings, Cuts, Forest, Int, Limits, Node, Range, Refusal, Row, Step, Term, Tree,
     check,
 };
-use secateur_lower::{Lowered, Question};
+use secateur_lower::{Lowered, Question, RoundingSaid};
 
 /// Writes every problem and its proof while a certificate is checked.
 pub struct Dump<'a> {
@@ -85,14 +85,22 @@ impl<'a> Dump<'a> {
         line(&mut self.stacks, "stack", trees);
     }
 
-    pub(crate) fn begin(&mut self, rows: &[Row], question: Question, unit: i64) {
+    pub(crate) fn begin(&mut self, rows: &[Row], question: Question, unit: i64, rounding: &RoundingSaid) {
         let asked = match question {
             Question::Classes { winner, other } => format!("classes {} {}", winner.0, other.0),
             Question::Output { output, below } => {
                 format!("output {output} {}", if below { "below" } else { "above" })
             }
         };
-        let notes = format!("# system {asked}\n# unit 2^{unit}\n{}", self.notes);
+        let rounding = match rounding {
+            RoundingSaid::Nothing => "none".to_owned(),
+            RoundingSaid::OverAll(bound) => format!("{bound:?}"),
+            RoundingSaid::ByInput { bits, gap, fixed } => {
+                let fixed: String = fixed.iter().map(|own| format!(" {own:?}")).collect();
+                format!("by input bits {bits} gap {gap:?} fixed{fixed}")
+            }
+        };
+        let notes = format!("# system {asked}\n# unit 2^{unit}\n# rounding {rounding}\n{}", self.notes);
         let mut problem = format!("secateur problem 1\n{notes}{}", self.forest);
         for row in rows {
             let terms = row.terms.iter().map(|(sum, factor)| format!("{sum}:{factor}"));

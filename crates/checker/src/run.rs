@@ -239,7 +239,7 @@ impl Run<'_, '_, '_> {
         };
         let unit = lowered.unit() - i64::from(finer);
         if let Some(dump) = &mut self.dump {
-            dump.begin(&rows, question, unit);
+            dump.begin(&rows, question, unit, &lowered.rounding_said(slack));
         }
         let proof = Proof::new(self.pieces, &rows, excuse, self.context.stop);
         self.section = Some(Section {

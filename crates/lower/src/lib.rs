@@ -62,6 +62,7 @@ pub use bounds::{Crossing, LoweredBounds};
 pub use forest::Lowered;
 pub use pair::{Pair, Question, match_classes};
 pub use refused::{ModelRole, Refused, input_words};
+pub use rows::RoundingSaid;
 
 /// A model whose scores the domain of a claim may ask for, with its columns in the order of the original's (see
 /// [`aligned`]), and what it is called in messages.

@@ -36,7 +36,40 @@ struct Term {
     fine: bool,
 }
 
+/// What the last row of a system takes for the pruned model's rounding, in scores.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RoundingSaid {
+    /// Exact arithmetic: nothing is rounded.
+    Nothing,
+    /// One bound for all inputs.
+    OverAll(f64),
+    /// A bound by input: a gap, a fixed part for each sum, and a part that the trees add, whose unit is smaller by these bits.
+    ByInput {
+        /// By how many bits the unit is smaller.
+        bits: u32,
+        /// The gap that the decision rule needs.
+        gap: f64,
+        /// The fixed part of each sum.
+        fixed: Vec<f64>,
+    },
+}
+
 impl Lowered<'_> {
+    /// What a system about decisions takes for the pruned model's rounding; nothing for one about scores.
+    pub fn rounding_said(&self, slack: Slack) -> RoundingSaid {
+        match &self.pair.claimed {
+            Claimed::Decisions(Decisions { band: Some(_), slack: over_all, local, .. }) => match (slack, local) {
+                (Slack::Local, Some(local)) => RoundingSaid::ByInput {
+                    bits: local.factor_bits,
+                    gap: local.gap,
+                    fixed: local.fixed.clone(),
+                },
+                _ => RoundingSaid::OverAll(over_all.to_f64()),
+            },
+            _ => RoundingSaid::Nothing,
+        }
+    }
+
     /// The rows of one system of the claim: the claim holds if no cell satisfies them all, for every system.
     pub fn rows(&self, question: Question, slack: Slack) -> Result<Vec<kernel::Row>, Refused> {
         let rows = match (&self.pair.claimed, question) {
