@@ -58,14 +58,16 @@ impl Lowered<'_> {
     /// What a system about decisions takes for the pruned model's rounding; nothing for one about scores.
     pub fn rounding_said(&self, slack: Slack) -> RoundingSaid {
         match &self.pair.claimed {
-            Claimed::Decisions(Decisions { band: Some(_), slack: over_all, local, .. }) => match (slack, local) {
-                (Slack::Local, Some(local)) => RoundingSaid::ByInput {
-                    bits: local.factor_bits,
-                    gap: local.gap,
-                    fixed: local.fixed.clone(),
-                },
-                _ => RoundingSaid::OverAll(over_all.to_f64()),
-            },
+            Claimed::Decisions(Decisions { band: Some(_), slack: over_all, local, .. }) => {
+                match (slack, local) {
+                    (Slack::Local, Some(local)) => RoundingSaid::ByInput {
+                        bits: local.factor_bits,
+                        gap: local.gap,
+                        fixed: local.fixed.clone(),
+                    },
+                    _ => RoundingSaid::OverAll(over_all.to_f64()),
+                }
+            }
             _ => RoundingSaid::Nothing,
         }
     }
