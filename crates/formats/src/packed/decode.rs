@@ -52,7 +52,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<File, FormatError> {
         None => None,
     };
     let accumulation = Accumulation { number, intercept, order, average };
-    let features = input.features()?;
+    let features = input.features(&domain)?;
     let classes = input.classes()?;
     let decision = input.decision()?;
     let intercepts = input.floats()?;
@@ -226,7 +226,7 @@ impl<'a> In<'a> {
         })
     }
 
-    fn features(&mut self) -> Result<Features, FormatError> {
+    fn features(&mut self, domain: &InputDomain) -> Result<Features, FormatError> {
         let count = self.short()?;
         if count as usize > MAX_FEATURES {
             return Err(self.wrong(&count.to_string(), "a number of features that is supported"));
@@ -248,7 +248,7 @@ impl<'a> In<'a> {
                 0 => CategoryRule::TruncateNonNegative,
                 1 => CategoryRule::Truncate,
                 2 => CategoryRule::Whole,
-                3 => CategoryRule::Listed(self.floats()?),
+                3 => CategoryRule::Listed(self.listed(domain)?),
                 4 => CategoryRule::Hashed,
                 other => return Err(self.wrong(&other.to_string(), "a way from numbers to categories")),
             };
@@ -264,6 +264,22 @@ impl<'a> In<'a> {
             features.set_unplaced_labels((0..lists).map(|_| self.labels()).collect::<Result<_, _>>()?);
         }
         Ok(features)
+    }
+
+    /// The categories of a column as numbers: each one is an input, and only once.
+    fn listed(&mut self, domain: &InputDomain) -> Result<Vec<f64>, FormatError> {
+        let values = self.floats()?;
+        let is_input = |value: f64| value.is_finite() && domain.read(value) == Some(value);
+        if let Some(&value) = values.iter().find(|&&value| !is_input(value)) {
+            return Err(self.wrong(&value.to_string(), "a category that an input can be"));
+        }
+        // Both zeros are one number.
+        let mut sorted: Vec<f64> = values.iter().map(|&value| value + 0.0).collect();
+        sorted.sort_by(f64::total_cmp);
+        match sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(self.wrong(&format!("{} twice", pair[0]), "each category once")),
+            None => Ok(values),
+        }
     }
 
     fn labels(&mut self) -> Result<Vec<Label>, FormatError> {
