@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 
-from secateur import _domain, _files, _options, _rows
+from secateur import _domain, _files, _options, _progress, _rows
 from secateur._model import Subject, recognise
 from secateur._secateur import InputError, Model, ModelError, Packed, SecateurError
 from secateur._secateur import beside_source as _beside_source
@@ -18,12 +18,22 @@ from secateur._secateur import source as _source
 MAGIC = b"SPK"
 
 
-def pack(model: Any, leaves: str = "exact") -> PackedModel:
+def pack(
+    model: Any,
+    leaves: str = "exact",
+    *,
+    time_limit: float | str | None = None,
+    progress: bool | Callable[[dict[str, Any]], None] | None = None,
+) -> PackedModel:
     """Packs a model: the same raw scores in every bit, from a file of a fraction of the size, many times as fast.
 
     `model` is whatever `secateur.load` reads. Before anything is returned, the independent checker has compared the packed
     model with the original node by node, and every instruction set of this machine has predicted rows that reach every leaf
     and threshold with the bits of the exact predictor. Its leaves are exact: `PackedModel.save("model.c", leaves=16)` writes source with smaller ones.
+
+    Large forests take seconds to be tested. After `time_limit` (seconds, or "10s", "2m", ...; none unless given) a `SecateurError` says that the
+    test was not done. `progress=True` shows a bar (tqdm where it is installed, else lines on stderr); a function is called with a
+    dictionary whose "share" is what is done, from 0 to 1. Ctrl-C raises `KeyboardInterrupt`.
 
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.ensemble import RandomForestClassifier
@@ -43,7 +53,9 @@ def pack(model: Any, leaves: str = "exact") -> PackedModel:
             "a pipeline with steps before its last one cannot be packed; pack the last step (pipeline[-1]) and "
             "give it what the steps before make of your rows"
         )
-    return PackedModel(Packed.pack(subject.model), subject.model)
+    limit = _options.time_limit(time_limit)
+    with _progress.sharing(progress, "packing") as news:
+        return PackedModel(Packed.pack(subject.model, time_limit=limit, progress=news), subject.model)
 
 
 def read(data: bytes) -> PackedModel:
@@ -302,8 +314,8 @@ def _own(path: str, what: str, start: str) -> None:
         with open(path, "rb") as file:
             if not file.read().startswith(start.encode()):
                 raise InputError(
-                    f"{path}: {what} of the packed model would go there, and this file is not one that secateur "
-                    "wrote; give the model another name"
+                    f"{path}: {what} of the packed model would go there, and this file is something else; give the model "
+                    "another name, or remove it"
                 )
 
 

@@ -34,6 +34,37 @@ def watching(progress: Any, trees: int) -> Iterator[News | None]:
         raise OptionError(f"progress must be True, False, None or a function, not {progress!r}")
 
 
+@contextlib.contextmanager
+def sharing(progress: Any, what: str) -> Iterator[News | None]:
+    """The same for work of which a share is done, from 0 to 1, and nothing else is known."""
+    if progress is None or progress is False:
+        yield None
+    elif callable(progress):
+        yield progress
+    elif progress is True:
+        show, close = _share_bar(what)
+        try:
+            yield show
+        finally:
+            close()
+    else:
+        raise OptionError(f"progress must be True, False, None or a function, not {progress!r}")
+
+
+def _share_bar(what: str) -> tuple[News, Callable[[], None]]:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return _every_pause(lambda status: f"{what}: {status['share']:.0%}")
+    bar = tqdm(total=1.0, desc=f"secateur: {what}", bar_format="{desc} |{bar}| {percentage:.0f} % {elapsed}")
+
+    def show(status: dict[str, Any]) -> None:
+        bar.n = status["share"]
+        bar.refresh()
+
+    return show, bar.close
+
+
 def words(status: dict[str, Any], trees: int) -> str:
     """A status in a line."""
     best = trees if status["best"] is None else status["best"]
@@ -74,12 +105,17 @@ def _bar(trees: int) -> tuple[News, Callable[[], None]]:
 
 
 def _lines(trees: int) -> tuple[News, Callable[[], None]]:
+    return _every_pause(lambda status: words(status, trees))
+
+
+def _every_pause(line: Callable[[dict[str, Any]], str]) -> tuple[News, Callable[[], None]]:
+    """Lines on stderr, with a pause between them."""
     due = time.monotonic()
 
     def show(status: dict[str, Any]) -> None:
         nonlocal due
         if time.monotonic() >= due:
             due = time.monotonic() + _PAUSE
-            print(f"secateur: {words(status, trees)}", file=sys.stderr, flush=True)
+            print(f"secateur: {line(status)}", file=sys.stderr, flush=True)
 
     return show, lambda: None

@@ -35,11 +35,13 @@ class Reader:
     labels: dict[int, list[str]]
     hashed: frozenset[int]
     """CatBoost's categories, known by a hash of their text."""
+    texts: dict[int, bool]
+    """The columns of categories, and whether these are texts and not numbers."""
 
     @staticmethod
     def of_model(model: Model) -> Reader:
-        names = model.feature_names
-        return Reader._of(model.dialect, names, model.has_feature_names, model.category_labels(), model.hashed_columns())
+        names, hashed = model.feature_names, model.hashed_columns()
+        return Reader._of(model.dialect, names, model.has_feature_names, model.category_labels(), hashed, model.text_categories())
 
     @staticmethod
     def of_packed(packed: Packed) -> Reader:
@@ -47,19 +49,22 @@ class Reader:
         names = packed.feature_names
         width = range(packed.feature_count)
         hashed = list(labels) if packed.framework == "catboost" else []
-        return Reader._of(packed.source, names or [f"f{at}" for at in width], names is not None, labels, hashed)
+        listed = names or [f"f{at}" for at in width]
+        return Reader._of(packed.source, listed, names is not None, labels, hashed, packed.text_categories())
 
     @staticmethod
-    def _of(dialect: str, names: list[str], named: bool, labels: dict[int, list[str]], hashed: list[int]) -> Reader:
+    def _of(
+        dialect: str, names: list[str], named: bool, labels: dict[int, list[str]], hashed: list[int], texts: dict[int, bool]
+    ) -> Reader:
         library = _library(dialect)
         if library == "lightgbm" and names == [f"Column_{at}" for at in range(len(names))]:
             named = False
-        return Reader(library, names, named, labels, frozenset(hashed))
+        return Reader(library, names, named, labels, frozenset(hashed), texts)
 
     @property
     def wide(self) -> bool:
         """The trees compare float64 numbers."""
-        return self.library in ("lightgbm", "hist", "onnx double")
+        return self.library in ("lightgbm", "hist", "onnx double", "none")
 
 
 def _library(dialect: str) -> str:
@@ -74,7 +79,8 @@ def _library(dialect: str) -> str:
 
 def becomes(library: str, container: str, dtype: np.dtype, alike: bool = True) -> str:
     """What a library makes of the values of this type in this container ("array", "list", "pandas", "polars", "columns" for other tables
-    with named columns, "sparse"), whose columns are `alike` if they have one type.
+    with named columns, "batch" for PyArrow's batches, "sparse" for matrices by rows or columns, "other sparse"), whose columns are `alike`
+    if they have one type.
 
     - "wide": float64, which a library of float32 rounds then;
     - "once": float32, rounded once from the value itself;
@@ -82,21 +88,25 @@ def becomes(library: str, container: str, dtype: np.dtype, alike: bool = True) -
     """
     if dtype.kind not in "biufOUST":
         raise InputError(f"X holds {dtype} values, which are no numbers")
-    if library == "xgboost" and not dtype.isnative:
-        raise InputError("XGBoost misreads numbers of the other byte order; give X.astype(X.dtype.newbyteorder('='))")
+    if (library == "xgboost" or library.startswith("onnx")) and not dtype.isnative:
+        name = "XGBoost" if library == "xgboost" else "onnxruntime"
+        raise InputError(f"{name} misreads numbers of the other byte order; give X.astype(X.dtype.newbyteorder('='))")
     if dtype.char == "g" and (library == "xgboost" or library == "lightgbm" and container == "pandas"):
         raise InputError("the library does not read long doubles; give X.astype('float64')")
-    if dtype.kind in "biuf" and (dtype.itemsize <= 2 or dtype.isnative and dtype.char in "fd") or library in ("hist", "onnx double"):
+    if dtype.kind in "biuf" and (dtype.itemsize <= 2 or dtype.isnative and dtype.char in "fd") or library in ("hist", "onnx double", "none"):
         return "wide"
     if library == "onnx" or dtype.kind in "UST":
         return "either"
     if dtype.kind == "O":
         return "either" if library == "lightgbm" else "wide"
     if library == "lightgbm":
-        return {"array": "once", "list": "once", "sparse": "either"}.get(container, "wide")
+        ways = {"array": "once", "list": "once", "sparse": "either", "other sparse": "either", "batch": "either"}
+        return ways.get(container, "wide")
     if library == "xgboost":
-        return "either" if container in ("polars", "columns") else "once"
-    if container in ("list", "columns") or library == "catboost" and not dtype.isnative or library == "forest" and not alike:
+        return "either" if container in ("polars", "columns", "batch") else "once"
+    if container in ("list", "columns", "batch") or library == "forest" and not alike:
+        return "either"
+    if library == "catboost" and (not dtype.isnative or container == "other sparse"):
         return "either"
     return "once"
 
@@ -132,12 +142,14 @@ def named(X: Any) -> tuple[list[str] | None, np.ndarray]:
     columns, container = _columns(X)
     if columns is None:
         return None, np.asarray(X, dtype=np.float64)
-    free = Reader("hist", list(columns), True, {}, frozenset())
+    free = Reader("none", list(columns), True, {}, frozenset(), {})
     return free.names, _frame(columns, container, free, "error")
 
 
 def _read(X: Any, reader: Reader, words: str) -> np.ndarray:
     """`words` says what a value becomes that is no number here: "error", "missing", or "label missing"."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise InputError("X is a masked array, whose mask most libraries do not look at; give X.filled(numpy.nan)")
     if isinstance(X, np.ndarray) and X.dtype.char in "fd" and X.dtype.isnative:
         # CatBoost, which would refuse floats as categories, has their codes here.
         rows = X
@@ -146,7 +158,7 @@ def _read(X: Any, reader: Reader, words: str) -> np.ndarray:
         if columns is not None:
             rows = _frame(_matched(columns, reader), container, reader, words)
         elif hasattr(X, "tocsr"):
-            rows = _sparse(X.tocsr(), reader)
+            rows = _sparse(X, reader)
         else:
             rows = _array(X, reader, words)
     if rows.ndim != 2:
@@ -179,6 +191,8 @@ def _settled(values: np.ndarray, how: str, reader: Reader) -> np.ndarray:
 
 def _array(X: Any, reader: Reader, words: str) -> np.ndarray:
     container = "array" if isinstance(X, np.ndarray) else "list"
+    if isinstance(X, memoryview):
+        raise InputError("X is a memoryview, which the libraries read in different ways; give numpy.asarray(X)")
     try:
         # Words beside numbers would all become words.
         array = np.asarray(X, dtype=object if reader.hashed and container == "list" else None)
@@ -195,8 +209,9 @@ def _array(X: Any, reader: Reader, words: str) -> np.ndarray:
 
 def _sparse(matrix: Any, reader: Reader) -> np.ndarray:
     """What a sparse matrix leaves out is missing for XGBoost, and zero for the others."""
-    entries = matrix.tocoo()
-    values = _settled(entries.data, becomes(reader.library, "sparse", entries.data.dtype), reader)
+    container = "sparse" if getattr(matrix, "format", "") in ("csr", "csc") else "other sparse"
+    entries = matrix.tocsr().tocoo()
+    values = _settled(entries.data, becomes(reader.library, container, entries.data.dtype), reader)
     rows = np.full(matrix.shape, np.nan if reader.library == "xgboost" else 0.0, values.dtype)
     rows[entries.row, entries.col] = values
     return rows
@@ -211,8 +226,8 @@ def _columns(X: Any) -> tuple[dict[str, Any] | None, str]:
     elif hasattr(X, "column_names") and hasattr(X, "column"):
         # PyArrow's tables and batches; missing values become NaN.
         names = list(X.column_names)
-        pairs = [(name, _of_arrow(X.column(at))) for at, name in enumerate(names)]
-        container = "columns"
+        pairs = [(name, _Arrow.of(X.column(at))) for at, name in enumerate(names)]
+        container = "columns" if hasattr(X, "to_batches") else "batch"
     elif hasattr(X, "columns") and hasattr(X, "__getitem__") or hasattr(X, "collect"):
         X = X.collect() if hasattr(X, "collect") else X
         container = "polars" if type(X).__module__.partition(".")[0] == "polars" else "pandas"
@@ -231,11 +246,36 @@ def _single(names: list[str]) -> None:
         raise InputError(f"X has two columns of one name: {_listed(twice)}")
 
 
-def _of_arrow(column: Any) -> np.ndarray:
-    try:
-        return np.asarray(column.to_numpy(zero_copy_only=False))
-    except TypeError:
-        return np.asarray(column.to_numpy())
+@dataclass(frozen=True)
+class _Arrow:
+    """A column of PyArrow: its values, and the name of its own type, since whole numbers beside missing ones become floats."""
+
+    values: np.ndarray
+    kind: str
+
+    @staticmethod
+    def of(column: Any) -> _Arrow:
+        try:
+            values = column.to_numpy(zero_copy_only=False)
+        except TypeError:
+            values = column.to_numpy()
+        return _Arrow(np.asarray(values), str(getattr(column, "type", values.dtype)).lower())
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.values.dtype
+
+    def to_numpy(self) -> np.ndarray:
+        return self.values
+
+
+def _kind(column: Any) -> str:
+    """The name of a column's type, in small letters."""
+    return column.kind if isinstance(column, _Arrow) else str(column.dtype).lower()
+
+
+def _holds_text(values: np.ndarray) -> bool:
+    return values.dtype.kind in "UST" or values.dtype.kind == "O" and any(isinstance(value, (str, bytes)) for value in values)
 
 
 def _listed(names: list[str]) -> str:
@@ -244,6 +284,9 @@ def _listed(names: list[str]) -> str:
 
 def _matched(columns: dict[str, Any], reader: Reader) -> dict[str, Any]:
     """The model's columns in its order: by name where it has names, and then other columns do not matter; else by position."""
+    if not reader.named:
+        # Also where these names happen to be the ones that a file without names is given (f0, f1, ...): no library looks at them.
+        return columns
     by_name = {name: name for name in columns}
     if reader.library == "lightgbm":
         # LightGBM writes spaces as underscores.
@@ -255,8 +298,6 @@ def _matched(columns: dict[str, Any], reader: Reader) -> dict[str, Any]:
     missing = [name for name in reader.names if name not in by_name]
     if not missing:
         return {by_name[name]: columns[by_name[name]] for name in reader.names}
-    if not reader.named:
-        return columns
     known = set(reader.names)
     extra = [name for name in columns if name not in known and name.replace(" ", "_") not in known]
     raise InputError(
@@ -272,8 +313,10 @@ def _frame(columns: dict[Any, Any], container: str, reader: Reader, words: str) 
     for at, (name, column) in enumerate(columns.items()):
         labels = reader.labels.get(at)
         if at in reader.hashed and labels is not None:
-            listed.append(_hash_codes(column, labels, words))
+            listed.append(_hash_codes(column.values if isinstance(column, _Arrow) else column, labels, words))
             continue
+        if words != "missing":
+            _refuse_categories(column, name, at, container, reader)
         values = _column(column, labels, container, reader, alike)
         if words == "error" or words == "label missing" and labels is None:
             if np.isnan(values).sum() > _missing(column):
@@ -284,9 +327,38 @@ def _frame(columns: dict[Any, Any], container: str, reader: Reader, words: str) 
     return np.column_stack(listed) if listed else np.empty((0, 0))
 
 
+NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool")
+
+
+def _refuse_categories(column: Any, name: Any, at: int, container: str, reader: Reader) -> None:
+    """Categories, and numbers beside categories, that the library refuses or takes for something else than this place would."""
+
+    def refused(what: str) -> InputError:
+        return InputError(f"column {name!r} of X holds {what}")
+
+    if reader.library == "none":
+        return
+    kind, labels = _kind(column), reader.labels.get(at)
+    is_category = kind.startswith(("category", "categorical", "enum", "dictionary"))
+    if labels is None and is_category:
+        categories = getattr(column.dtype, "categories", None)
+        inner = getattr(getattr(categories, "dtype", None), "kind", "O") if hasattr(column, "cat") and container == "pandas" else ""
+        # XGBoost reads their positions, scikit-learn their values; the others refuse them.
+        if reader.library == "xgboost" and inner in ("i", "u", "O") or reader.library in ("forest", "hist") and inner in ("i", "u", "f", "b"):
+            return
+        raise refused("categories, and the model knows none in this column; give the numbers that it was fitted on")
+    if reader.texts.get(at) is False and _holds_text(np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)):
+        raise refused("texts, and the model's categories in this column are numbers")
+    if reader.library == "lightgbm" and labels is not None and kind.startswith(NUMBERS):
+        raise refused(
+            "numbers where the model knows categories by their labels: LightGBM refuses that in a pandas frame, and takes them for codes "
+            "elsewhere; give a pandas frame with categories, or an array with their codes"
+        )
+
+
 def _missing(column: Any) -> int:
     """How many values of a column are missing."""
-    if isinstance(column, np.ndarray) or str(column.dtype) == "Object":
+    if isinstance(column, (np.ndarray, _Arrow)) or str(column.dtype) == "Object":
         column = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
         return int(sum(value is None or value != value for value in column)) if column.dtype.kind in "Of" else 0
     missing = column.isna() if hasattr(column, "isna") else column.is_null() | (column != column)
@@ -317,13 +389,15 @@ def _column(column: Any, labels: list[str] | None, container: str, reader: Reade
     categories = getattr(column.dtype, "categories", None)
     if labels is None and categories is not None and hasattr(column, "cat") and hasattr(column.cat, "codes"):
         # pandas: a model that does not know the labels was given numbers, or the codes.
-        if getattr(categories, "dtype", None) is not None and categories.dtype.kind in "iuf":
+        if reader.library != "xgboost" and categories.dtype.kind in "iufb":
+            if categories.dtype.kind in "iu" and not reader.wide and (np.abs(categories.astype(np.float64)) >= INEXACT).any():
+                raise InputError("X holds categories from 2^53; give an array of float32 or float64")
             return column.astype(np.float64).to_numpy()
         codes = column.cat.codes.to_numpy().astype(np.float64)
         codes[codes < 0] = np.nan
         return codes
     if labels is None:
-        kind = str(column.dtype).lower()
+        kind = _kind(column)
         if isinstance(column, np.ndarray):
             values = column
         elif hasattr(column.dtype, "na_value") and kind.startswith(("int", "uint", "float", "boolean", "bool", "double")):
@@ -331,10 +405,16 @@ def _column(column: Any, labels: list[str] | None, container: str, reader: Reade
             values = column.to_numpy(dtype=np.float64, na_value=np.nan) if column.isna().any() else column.to_numpy(column.dtype.numpy_dtype)
         else:
             values = column.to_numpy()
+        if kind.startswith("sparse["):
+            # Which became floats on the way, in pandas or in the library.
+            kind = kind.removeprefix("sparse[")
+            values = values.astype(np.float64) if kind.startswith(("int", "uint")) else values
         if values.dtype.kind == "f" and kind.startswith(("int", "uint")):
             # Whole numbers that became floats, as there are missing ones beside them.
             if not reader.wide and (np.abs(values) >= INEXACT).any():
-                raise InputError(f"X holds {column.dtype} values from 2^53 beside missing ones; give an array of float32 or float64")
+                raise InputError(
+                    f"X holds {kind.strip(']')} values from 2^53 beside missing ones or in a sparse column; give an array of float32 or float64"
+                )
             return values.astype(np.float64)
         how = becomes(reader.library, container, values.dtype, alike)
         if values.dtype.kind in "biuf":
@@ -352,7 +432,9 @@ def _column(column: Any, labels: list[str] | None, container: str, reader: Reade
 
 def _number(value: Any, codes: dict[str, float]) -> float:
     if codes:
-        return codes.get(str(value), np.nan)
+        # 3.0 is the category 3, as it is for pandas.
+        whole = isinstance(value, (float, np.floating)) and float(value).is_integer() and str(value) not in codes
+        return codes.get(str(int(value)) if whole else str(value), np.nan)
     try:
         return float(value)
     except (TypeError, ValueError):

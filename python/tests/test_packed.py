@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import pickle
 
 import catboost
@@ -233,6 +234,39 @@ def test_refusals_say_what_to_do(tmp_path):
     with pytest.raises(secateur.CertificateError) as refused:
         secateur.check(case("XGBClassifier").model, other, packed.certificate)
     assert refused.value.reason == "packing.original"
+
+
+@pytest.fixture(scope="module")
+def large():
+    """A forest whose packing takes a second and more."""
+    random = np.random.default_rng(5)
+    rows = random.normal(size=(4000, 6))
+    return secateur.load(RandomForestClassifier(150, n_jobs=2, random_state=0).fit(rows, random.integers(0, 2, 4000)))
+
+
+def test_packing_shows_how_far_it_is_and_ends_when_the_time_is_over(large, capsys):
+    shares = []
+    packed = secateur.pack(large, time_limit="10m", progress=lambda status: shares.append(status["share"]))
+    assert packed.tree_count == large.tree_count
+    assert len(shares) > 1 and shares == sorted(shares) and 0 <= shares[0] and shares[-1] <= 1
+    for limit in (0, "1ms", 0.1):
+        with pytest.raises(secateur.SecateurError, match="the time limit was reached before the packed model was tested"):
+            secateur.pack(large, time_limit=limit)
+    assert secateur.pack(large, progress=True).to_bytes() == packed.to_bytes()
+    assert "packing" in capsys.readouterr().err
+    for wrong in ({"time_limit": -1}, {"time_limit": "soon"}, {"progress": 1}):
+        with pytest.raises(secateur.OptionError):
+            secateur.pack(large, **wrong)
+
+
+def test_what_the_progress_function_raises_ends_packing(large):
+    def fail(status):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        secateur.pack(large, progress=fail)
+    with pytest.raises(KeyboardInterrupt):
+        secateur.pack(large, progress=lambda status: _thread.interrupt_main())
 
 
 def regressor(name: str):

@@ -283,7 +283,7 @@ def test_a_model_becomes_a_rust_module(tmp_path):
 def test_what_cannot_be_saved_is_refused_and_files_stay(tmp_path):
     packed = secateur.pack(case("XGBClassifier").model)
     (tmp_path / "mine.h").write_text("int mine;\n")
-    with pytest.raises(secateur.InputError, match="not one that secateur"):
+    with pytest.raises(secateur.InputError, match="this file is something else"):
         packed.save(tmp_path / "mine.c")
     assert (tmp_path / "mine.h").read_text() == "int mine;\n"
     with pytest.raises(secateur.InputError, match="are for source"):

@@ -12,7 +12,7 @@ import polars
 import pytest
 import scipy.sparse
 import xgboost
-from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
 
 import secateur
 
@@ -115,9 +115,9 @@ LIBRARIES = ["lightgbm", "xgboost", "catboost", "forest", "boosting", "hist"]
 
 
 @pytest.fixture(scope="module", params=LIBRARIES)
-def fitted(request):
-    model, predict = fit(request.param)
-    return request.param, predict, [secateur.load(model), secateur.pack(model)]
+def fitted(request, fitted_once):
+    _, predict, ours = fitted_once(request.param)
+    return request.param, predict, ours
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -212,12 +212,190 @@ def test_names_that_are_not_unique():
             model.predict(X.assign(a_b=1.0))
 
 
-def test_a_model_without_names_reads_by_position():
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_model_without_names_reads_by_position(library):
+    """Also where a frame's names are those that the file of such a model is given, in another order."""
     X = np.random.default_rng(1).normal(size=(100, 2))
+    classes = {
+        "lightgbm": lambda: lightgbm.LGBMRegressor(n_estimators=5, verbose=-1),
+        "xgboost": lambda: xgboost.XGBRegressor(n_estimators=5),
+        "catboost": lambda: catboost.CatBoostRegressor(iterations=5, verbose=0, allow_writing_files=False),
+        "forest": lambda: RandomForestRegressor(5, random_state=0),
+        "boosting": lambda: GradientBoostingRegressor(n_estimators=5),
+        "hist": lambda: HistGradientBoostingRegressor(max_iter=5),
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = lightgbm.LGBMRegressor(n_estimators=5, verbose=-1).fit(X, X[:, 1])
+        fitted = classes[library]().fit(X, X[:, 1])
     for model in (secateur.load(fitted), secateur.pack(fitted)):
-        assert (model.predict(pd.DataFrame(X, columns=["x", "y"])) == fitted.predict(X)).all()
+        made_up = secateur.load(fitted).feature_names[::-1]
+        for names in (["x", "y"], made_up, ["f1", "f0"], ["1", "0"], ["Column_1", "Column_0"]):
+            frame = pd.DataFrame(X, columns=names)
+            for give in KINDS.values():
+                assert (model.predict(give(frame)) == fitted.predict(X)).all(), names
         with pytest.raises(secateur.InputError, match="the model has 2 columns"):
             model.predict(pd.DataFrame(np.c_[X, X]))
+
+
+def test_arrays_of_another_width_are_refused():
+    """Also arrays of float64, whose rows would otherwise be cut anew at the model's width."""
+    X = np.random.default_rng(1).normal(size=(100, 2))
+    fitted = RandomForestClassifier(5, random_state=0).fit(X, X[:, 0] > 0)
+    for model in (secateur.load(fitted), secateur.pack(fitted)):
+        for dtype in ("f4", "f8", "i8"):
+            for width in (0, 1, 3, 4):
+                rows = np.zeros((8, width), dtype)
+                for call in (model.predict, model.raw_scores):
+                    with pytest.raises(secateur.InputError, match="the model has 2 columns"):
+                        call(rows)
+    for use in (secateur.prune, lambda model, rows: secateur.verify(model, model, rows)):
+        with pytest.raises(secateur.InputError, match="the model has 2 columns"):
+            use(fitted, np.zeros((8, 4)))
+
+
+def coloured(categories: list) -> pd.DataFrame:
+    random = np.random.default_rng(2)
+    codes = random.integers(0, len(categories), 300)
+    values = pd.Categorical.from_codes(codes, categories)
+    return pd.DataFrame({"colour": values, "size": random.normal(size=300)})
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_categories_for_a_model_of_numbers(library):
+    """XGBoost reads their positions, scikit-learn their values, and the others refuse them."""
+    frames = [coloured([10, 20, 30]), coloured([2, 0, 1]), coloured(["0", "1", "2"]), coloured([2**60 + 2**36 + 1, 1, 2])]
+    plain = pd.DataFrame({"colour": np.arange(300) % 41, "size": frames[0]["size"]}).astype(float)
+    y = np.sin(plain["colour"]) + plain["size"]
+    classes = {
+        "lightgbm": lambda: lightgbm.LGBMRegressor(n_estimators=20, verbose=-1),
+        "xgboost": lambda: xgboost.XGBRegressor(n_estimators=20),
+        "catboost": lambda: catboost.CatBoostRegressor(iterations=20, verbose=0, allow_writing_files=False),
+        "forest": lambda: RandomForestRegressor(5, random_state=0),
+        "boosting": lambda: GradientBoostingRegressor(n_estimators=20),
+        "hist": lambda: HistGradientBoostingRegressor(max_iter=20),
+    }
+    fitted = classes[library]().fit(plain, y)
+    answered = 0
+    for frame in frames:
+        try:
+            expected = fitted.predict(frame)
+        except Exception:  # noqa: BLE001
+            expected = None
+        for model in (secateur.load(fitted), secateur.pack(fitted)):
+            try:
+                found = model.predict(frame)
+            except secateur.InputError:
+                continue
+            answered += 1
+            assert expected is not None and np.array_equal(found, expected)
+    assert answered >= (0 if library in ("lightgbm", "catboost") else 4), answered
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost", "hist"])
+def test_categories_of_another_type_are_none_of_the_models(library):
+    """1 and "1" are not the same category, and numbers beside LightGBM's categories are codes."""
+    classes = {
+        "lightgbm": lambda: lightgbm.LGBMRegressor(n_estimators=20, verbose=-1),
+        "xgboost": lambda: xgboost.XGBRegressor(n_estimators=20, enable_categorical=True),
+        "hist": lambda: HistGradientBoostingRegressor(max_iter=20, categorical_features="from_dtype"),
+    }
+    frame = coloured([3, 1, 0, 2])
+    fitted = classes[library]().fit(frame, np.sin(5.0 * frame["colour"].cat.codes) + frame["size"])
+    others = [
+        frame.assign(colour=frame["colour"].astype(str)),
+        frame.assign(colour=frame["colour"].astype(str).astype("category")),
+        frame.assign(colour=pd.Categorical(frame["colour"].astype(str).map("colour {}".format))),
+        polars.from_pandas(frame),
+        polars.from_pandas(frame.assign(colour=frame["colour"].astype(float))),
+        frame.assign(colour=frame["colour"].astype(float)),
+    ]
+    for model in (secateur.load(fitted), secateur.pack(fitted)):
+        assert np.array_equal(model.predict(frame), fitted.predict(frame))
+        for other in others:
+            try:
+                found = model.predict(other)
+            except secateur.InputError:
+                continue
+            try:
+                expected = fitted.predict(other)
+            except Exception:  # noqa: BLE001
+                # XGBoost takes categories of pandas alone; here they are found by their labels.
+                expected = fitted.predict(frame)
+            assert np.array_equal(found, expected), library
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_odd_containers_are_what_the_library_makes_of_them_or_refused(fitted_once, library):
+    fitted, interfaces, ours = fitted_once(library)
+    makers = [
+        lambda rows: pd.DataFrame(rows, columns=["a", "b"]).astype(pd.SparseDtype(rows.dtype, 0)),
+        lambda rows: polars.DataFrame({"a": polars.Series([None, *rows[1:, 0].tolist()]), "b": rows[:, 1]}),
+        scipy.sparse.coo_matrix,
+        scipy.sparse.bsr_matrix,
+        memoryview,
+        lambda rows: np.ma.masked_array(rows, mask=np.eye(*rows.shape, dtype=bool)),
+        lambda rows: np.broadcast_to(rows[:1], (5, 2)),
+        lambda rows: rows[::-1, ::-1],
+    ]
+    for dtype in ("i8", "u8", "f2", "f8", "g"):
+        values = hostile(dtype)
+        for at, make in enumerate(makers):
+            try:
+                table = make(np.column_stack([values, np.zeros_like(values)]))
+                expected = [np.asarray(predict(table)) for predict in interfaces[:1]]
+            except Exception:  # noqa: BLE001
+                continue
+            for model in ours:
+                try:
+                    found = model.predict(table)
+                except secateur.InputError:
+                    continue
+                assert np.array_equal(found, expected[0]), (at, dtype, type(model).__name__)
+
+
+@pytest.fixture(scope="module")
+def fitted_once():
+    known = {}
+
+    def get(library):
+        if library not in known:
+            model, predict = fit(library)
+            known[library] = model, predict, [secateur.load(model), secateur.pack(model)]
+        return known[library]
+
+    return get
+
+
+def test_onnx_models_read_what_their_runtime_takes():
+    """onnxruntime takes arrays of the model's own type alone; where it answers, the numbers are the same."""
+    import onnxruntime
+    import skl2onnx
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+
+    X = np.random.default_rng(1).normal(size=(200, 2)) * 1000
+    forest = RandomForestClassifier(5, random_state=0).fit(X, X[:, 0] > 0)
+    answered = 0
+    for kind in (FloatTensorType, DoubleTensorType):
+        try:
+            data = skl2onnx.to_onnx(forest, initial_types=[("X", kind([None, 2]))], options={"zipmap": False}).SerializeToString()
+            session = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"])
+            ours = [secateur.Model.parse(data)]
+        except secateur.ModelError:
+            continue
+        ours.append(secateur.pack(ours[0]))
+        for dtype in TYPES:
+            with np.errstate(over="ignore", invalid="ignore"):
+                rows = X.astype(dtype)
+            try:
+                expected = session.run(None, {"X": rows})[0]
+            except Exception:  # noqa: BLE001
+                continue
+            answered += 1
+            for model in ours:
+                if not rows.dtype.isnative:
+                    # Whose bytes onnxruntime takes as they are.
+                    with pytest.raises(secateur.InputError, match="onnxruntime misreads"):
+                        model.predict(rows)
+                    continue
+                assert np.array_equal(model.predict(rows), expected), dtype
+    assert answered > 0

@@ -121,7 +121,7 @@ def test_files_of_the_user_stay(tmp_path):
     for ending in ("js", "html"):
         mine = tmp_path / f"mine.{ending}"
         mine.write_text("mine\n")
-        with pytest.raises(secateur.InputError, match="not one that secateur"):
+        with pytest.raises(secateur.InputError, match="this file is something else"):
             packed.save(tmp_path / "mine.wasm")
         assert [path.name for path in tmp_path.iterdir()] == [mine.name] and mine.read_text() == "mine\n"
         mine.unlink()

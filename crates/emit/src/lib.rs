@@ -23,7 +23,7 @@ mod write;
 pub use cover::{Cover, Expected, cover_test, rust_cover_test};
 pub use layout::NodeLayout;
 pub use quantise::LeafBits;
-pub use rows::cover_rows;
+pub use rows::{cover_rows, cover_rows_watched};
 pub use web::{PAGE_START, WRAPPER_START, Web, page, wasm_cover_test, wrapper};
 pub use write::{DECLARATIONS_START, Form, Style, declarations, emit};
 

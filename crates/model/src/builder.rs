@@ -12,6 +12,10 @@ use crate::tree::{Node, Output, Split, Test, Tree, TreeBuilder};
 /// More columns than any table has; a file that declares more is broken.
 pub const MAX_FEATURES: usize = 1 << 24;
 
+/// The most columns of a model without names for them, whose file says no more of them than their number. Pruning keeps dozens
+/// of rows, which have a value for each column, so that a file of a few bytes could ask for gigabytes of memory.
+pub const MAX_UNNAMED_FEATURES: usize = 1 << 20;
+
 /// What is wrong with a model, and where.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
@@ -57,6 +61,8 @@ pub enum BuildError {
     InterceptErrors { found: usize, groups: usize },
     #[error("{found} features are more than the {limit} that are supported")]
     TooManyFeatures { found: usize, limit: usize },
+    #[error("{found} features without names are more than the {limit} that are supported")]
+    TooManyUnnamedFeatures { found: usize, limit: usize },
     #[error("{names} feature names for {features} features")]
     FeatureNames { names: usize, features: usize },
     #[error("the decision rule does not fit {groups} scores and {classes} classes")]
@@ -90,6 +96,10 @@ impl EnsembleBuilder {
     ) -> Result<Self, BuildError> {
         if features.len() > MAX_FEATURES {
             return Err(BuildError::TooManyFeatures { found: features.len(), limit: MAX_FEATURES });
+        }
+        if !features.has_names() && features.len() > MAX_UNNAMED_FEATURES {
+            let (found, limit) = (features.len(), MAX_UNNAMED_FEATURES);
+            return Err(BuildError::TooManyUnnamedFeatures { found, limit });
         }
         if features.has_names() && features.names.len() != features.len() {
             return Err(BuildError::FeatureNames { names: features.names.len(), features: features.len() });

@@ -40,7 +40,7 @@ mod tree;
 
 pub use accepted::Accepted;
 pub use band::{LocalRounding, NoMargin, Rounding};
-pub use builder::{BuildError, EnsembleBuilder, MAX_FEATURES};
+pub use builder::{BuildError, EnsembleBuilder, MAX_FEATURES, MAX_UNNAMED_FEATURES};
 pub use decision::{Cut, Decision, Softmax, Transform, Value};
 pub use domain::{Column, Domain, DomainError, Group, GroupKind, Outside, Side, Where};
 pub use ensemble::{Accumulation, Average, ClassLabels, Ensemble, Features, InterceptPosition, Order, Steps};

@@ -272,6 +272,19 @@ impl Model {
         (0..features.len()).filter(hashed).map(|index| index as u32).collect()
     }
 
+    /// The columns of categories, and for each whether these are texts (or hashes of texts), and not numbers.
+    fn text_categories(&self) -> BTreeMap<u32, bool> {
+        let features = self.file.ensemble().features();
+        let texts = |index| {
+            let categories = features.categories(FeatureId::new(index))?;
+            let numbers =
+                |label: &Label| matches!(label, Label::Integer(_) | Label::Float(_) | Label::Boolean(_));
+            let labelled = categories.labels.as_ref().is_some_and(|labels| !labels.iter().all(numbers));
+            Some(labelled || categories.rule == CategoryRule::Hashed)
+        };
+        (0..features.len()).filter_map(|index| Some((index as u32, texts(index)?))).collect()
+    }
+
     /// The hash by which CatBoost knows the category of this text, as `category_labels` shows it.
     #[staticmethod]
     fn category_hash(text: &str) -> String {
@@ -404,9 +417,6 @@ fn given_rows<'py>(
     rows: &Bound<'py, PyAny>,
 ) -> PyResult<PyReadonlyArray2<'py, f64>> {
     model.borrow().check_rows()?;
-    if let Ok(array) = rows.extract() {
-        return Ok(array);
-    }
     let read = model.py().import("secateur._rows")?.call_method1("to_predict", (rows, model))?;
     read.extract()
 }

@@ -1,17 +1,20 @@
 //! `Packed`: a packed model that is ready to run.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyDict};
 
 use secateur_runtime::{
     Decision, Float, Labels, Link, Model as Runtime, Number, Path, PredictError, Rows, Value,
 };
 
-use secateur::Cancel;
+use secateur::{Cancel, PackingError};
 
 use crate::model::Model;
-use crate::{error, interrupt};
+use crate::{error, interrupt, options};
 
 /// A packed model, run by `secateur-runtime`.
 #[pyclass(frozen, module = "secateur")]
@@ -136,19 +139,40 @@ fn from_predict(error: PredictError) -> PyErr {
 
 #[pymethods]
 impl Packed {
-    /// Packs a model, with the labels of the object that it came from.
+    /// Packs a model, with the labels of the object that it came from. `progress` is called with a dictionary that has the share
+    /// of the work that is done.
     #[staticmethod]
-    fn pack(py: Python<'_>, model: &Model) -> PyResult<Self> {
+    #[pyo3(signature = (model, *, time_limit=None, progress=None))]
+    fn pack(
+        py: Python<'_>,
+        model: &Model,
+        time_limit: Option<f64>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
         let labels = model.labels();
-        let cancel = Cancel::default();
-        let mut watch = |_: f64| !cancel.is_cancelled();
-        let packing = interrupt::interruptible(
-            py,
-            &cancel,
-            |_| Ok(()),
-            || secateur::pack_watched(&model.file, labels.as_ref(), &mut watch),
-        )?;
-        let packing = packing.map_err(|error| error::SecateurError::new_err(error.to_string()))?;
+        let budget = options::budget(time_limit)?;
+        let (cancel, deadline) = (budget.cancel(), budget.deadline());
+        let is_over = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        // The bits of the share that is done.
+        let done = AtomicU64::new(0);
+        let mut watch = |share: f64| {
+            done.store(share.to_bits(), Ordering::Relaxed);
+            !cancel.is_cancelled() && !is_over()
+        };
+        let look = |py: Python<'_>| {
+            let Some(progress) = &progress else { return Ok(()) };
+            let status = PyDict::new(py);
+            status.set_item("share", f64::from_bits(done.load(Ordering::Relaxed)))?;
+            progress.call1(py, (status,)).map(|_| ())
+        };
+        let work = || secateur::pack_watched(&model.file, labels.as_ref(), &mut watch);
+        let packing = interrupt::interruptible(py, &cancel, look, work)?;
+        let packing = packing.map_err(|error| match error {
+            PackingError::Stopped if is_over() => error::SecateurError::new_err(
+                "the time limit was reached before the packed model was tested; give it more time",
+            ),
+            error => error::SecateurError::new_err(error.to_string()),
+        })?;
         Self::load(packing.bytes, Some(packing.certificate))
     }
 
@@ -245,12 +269,11 @@ impl Packed {
     fn self_test(&self, py: Python<'_>) -> PyResult<Vec<(&'static str, bool)>> {
         let cancel = Cancel::default();
         let mut watch = |_: f64| !cancel.is_cancelled();
-        let test = interrupt::interruptible(
-            py,
-            &cancel,
-            |_| Ok(()),
-            || self.model.self_test_on(&self.model.cover_rows(), &mut watch),
-        )?;
+        let work = || match self.model.cover_rows_watched(&mut watch) {
+            Some(rows) => self.model.self_test_on(&rows, &mut watch),
+            None => Ok(None),
+        };
+        let test = interrupt::interruptible(py, &cancel, |_| Ok(()), work)?;
         let Some(test) = test.map_err(from_predict)? else { return Ok(Vec::new()) };
         Ok(test.paths.into_iter().map(|(path, fits)| (path.name(), fits)).collect())
     }
@@ -273,6 +296,12 @@ impl Packed {
     fn category_labels(&self) -> std::collections::BTreeMap<usize, Vec<String>> {
         let labels = |feature| Some((feature, self.model.category_labels(feature)?));
         (0..self.model.features()).filter_map(labels).collect()
+    }
+
+    /// The columns of categories, and for each whether these are texts, and not numbers.
+    fn text_categories(&self) -> std::collections::BTreeMap<usize, bool> {
+        let texts = |feature| Some((feature, self.model.has_text_categories(feature)?));
+        (0..self.model.features()).filter_map(texts).collect()
     }
 
     /// The number of input columns.

@@ -106,12 +106,10 @@ pub(crate) fn quantised_source<'py>(
     (leaves.same_decisions, leaves.threads) = (same_decisions, threads);
     let budget = options::budget(time_limit)?;
     let (cancel, progress) = (budget.cancel(), Default::default());
-    let packed = interrupt::interruptible(
-        py,
-        &cancel,
-        |_| Ok(()),
-        || secateur::pack_quantised(&model.file, None, &options, &leaves, &budget, &progress, &mut |_| true),
-    )?;
+    let mut watch = |_: f64| !cancel.is_cancelled();
+    let work =
+        || secateur::pack_quantised(&model.file, None, &options, &leaves, &budget, &progress, &mut watch);
+    let packed = interrupt::interruptible(py, &cancel, |_| Ok(()), work)?;
     let packed = packed.map_err(|error| error::SecateurError::new_err(error.to_string()))?;
     let (facts, words) = (packed.json(&model.file, None, None), packed.words(&model.file, None, false));
     Ok((files(py, packed.source), facts.to_string(), words))

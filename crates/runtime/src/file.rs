@@ -218,6 +218,8 @@ pub struct File {
 }
 
 const MAX_FEATURES: u32 = 1 << 24;
+/// The most columns of a model without names, of whose rows a few bytes of a file would otherwise ask for gigabytes.
+const MAX_UNNAMED_FEATURES: u32 = 1 << 20;
 
 /// Reads a file.
 pub(crate) fn read(bytes: &[u8]) -> Result<File, LoadError> {
@@ -270,7 +272,10 @@ fn content_of(r: &mut Reader<'_>) -> Result<File, LoadError> {
         return Err(LoadError::Invalid("more than 2^24 features"));
     }
     let names = if r.flag()? { Some(r.texts(features as usize)?) } else { None };
-    let categories = categories(r, features)?;
+    if names.is_none() && features > MAX_UNNAMED_FEATURES {
+        return Err(LoadError::Invalid("more than 2^20 features without names"));
+    }
+    let categories = categories(r, features, &domain)?;
     let unplaced = unplaced_labels(r)?;
     let labels = labels(r)?;
     let decision = decision(r)?;
@@ -375,7 +380,7 @@ fn sums(r: &mut Reader<'_>) -> Result<Sums, LoadError> {
     }
 }
 
-fn categories(r: &mut Reader<'_>, features: u32) -> Result<Vec<Category>, LoadError> {
+fn categories(r: &mut Reader<'_>, features: u32, domain: &Domain) -> Result<Vec<Category>, LoadError> {
     let count = r.count(4)?;
     let mut all: Vec<Category> = Vec::with_capacity(count);
     for _ in 0..count {
@@ -388,7 +393,7 @@ fn categories(r: &mut Reader<'_>, features: u32) -> Result<Vec<Category>, LoadEr
             1 => Rule::Truncate,
             2 => Rule::Whole,
             4 => Rule::Hashed,
-            3 => Rule::Listed(r.floats()?),
+            3 => Rule::Listed(listed(r, domain)?),
             _ => return Err(LoadError::Invalid("an unknown way from numbers to categories")),
         };
         let unseen_is_missing = r.flag()?;
@@ -396,6 +401,26 @@ fn categories(r: &mut Reader<'_>, features: u32) -> Result<Vec<Category>, LoadEr
         all.push(Category { feature, rule, unseen_is_missing, labels });
     }
     Ok(all)
+}
+
+/// The categories of a column as numbers: each one is an input, and only once.
+fn listed(r: &mut Reader<'_>, domain: &Domain) -> Result<Vec<f64>, LoadError> {
+    let values = r.floats()?;
+    let is_input = |value: f64| {
+        let rounded = domain.number == Number::F64 || f64::from(value as f32) == value;
+        let zeroed = value != 0.0 && domain.zero_window.is_some_and(|window| value.abs() <= window);
+        value.is_finite() && rounded && !zeroed
+    };
+    if !values.iter().all(|&value| is_input(value)) {
+        return Err(LoadError::Invalid("a category that no input can be"));
+    }
+    // Both zeros are one number.
+    let mut sorted: Vec<f64> = values.iter().map(|&value| value + 0.0).collect();
+    sorted.sort_by(f64::total_cmp);
+    match sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+        true => Err(LoadError::Invalid("a category twice")),
+        false => Ok(values),
+    }
 }
 
 /// The label of a category.

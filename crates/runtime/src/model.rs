@@ -114,6 +114,13 @@ impl Model {
         Some(found.labels.as_ref()?.iter().map(Label::words).collect())
     }
 
+    /// Are the categories of a column texts (or hashes of texts), and not numbers? `None` for a column without categories.
+    pub fn has_text_categories(&self, feature: usize) -> Option<bool> {
+        let found = self.file.categories.iter().find(|known| known.feature as usize == feature)?;
+        let is_text = |label: &Label| matches!(label, Label::Text(_) | Label::Hash(_));
+        Some(found.labels.as_ref().is_some_and(|labels| labels.iter().any(is_text)))
+    }
+
     /// The number of scores of a row.
     pub fn outputs(&self) -> usize {
         self.file.intercepts.len()

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use secateur_certificate::{Digest, FileDigest, PackingRecord, PruningStep, QuantisedStep};
 use secateur_checker::Scorer;
-use secateur_emit::{Cover, Expected, Form, LeafBits, cover_rows, emit};
+use secateur_emit::{Cover, Expected, Form, LeafBits, cover_rows_watched, emit};
 use secateur_formats::Link;
 use secateur_formats::{DomainFile, ModelFile};
 use secateur_model::{Decision, Domain, Ensemble, FeatureId, Predictor};
@@ -181,7 +181,7 @@ pub fn pack_quantised(
         None => accepted(None)?,
     };
     let (within, certificate) = certified.ok_or(PackingError::Stopped)?;
-    let (test, test_rows) = tested(ensemble, &read, options)?;
+    let (test, test_rows) = tested(ensemble, &read, options, watch)?;
     let beside = written_beside(model, options, style, &bytes)?;
     let table_bytes = table_bytes(options.form, &bytes);
     Ok(QuantisedPacking {
@@ -283,11 +283,12 @@ fn tested(
     model: &Ensemble,
     read: &Quantised,
     options: &SourceOptions<'_>,
+    watch: &mut dyn FnMut(f64) -> bool,
 ) -> Result<(Option<String>, usize), PackingError> {
     if !options.test {
         return Ok((None, 0));
     }
-    let rows = cover_rows(model);
+    let rows = cover_rows_watched(model, watch).ok_or(PackingError::Stopped)?;
     let predictor = Predictor::new(&read.model);
     let scores = predictor.raw_scores(&rows).map_err(PackingError::fault)?;
     let sums: Vec<i32> = scores.iter().map(|score| (score / read.unit) as i32).collect();

@@ -5,7 +5,7 @@ use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, 
 use secateur_checker::Scorer;
 use secateur_emit::{
     Cover, DECLARATIONS_START, Expected, Form, LeafBits, NodeLayout, PAGE_START, Style, WRAPPER_START, Web,
-    cover_rows, cover_test, declarations, emit, page, rust_cover_test, wasm_cover_test, wrapper,
+    cover_rows_watched, cover_test, declarations, emit, page, rust_cover_test, wasm_cover_test, wrapper,
 };
 use secateur_formats::packed::{self, Stamp};
 use secateur_formats::{Link, ModelFile};
@@ -176,7 +176,7 @@ fn written(
     }
     let (mut test, mut test_rows) = (None, 0);
     if options.test {
-        let rows = cover_rows(ensemble);
+        let rows = cover_rows_watched(ensemble, watch).ok_or(PackingError::Stopped)?;
         let scores = exact_scores(ensemble, &rows, watch)?;
         let classes = if ensemble.decision().is_classifier() && !rows.is_empty() {
             let classes = Predictor::new(ensemble).classes(&rows).map_err(PackingError::fault)?;

@@ -2,8 +2,8 @@
 
 use secateur_model::{
     Accumulation, Average, BuildError, Categories, CategoryRule, ClassLabels, Decision, EnsembleBuilder,
-    FeatureId, Features, GroupId, InputDomain, InterceptPosition, MAX_FEATURES, NodeId, NumberType, Order,
-    Output, Split, Test, TreeBuilder, TreeId,
+    FeatureId, Features, GroupId, InputDomain, InterceptPosition, MAX_FEATURES, MAX_UNNAMED_FEATURES, NodeId,
+    NumberType, Order, Output, Split, Test, TreeBuilder, TreeId,
 };
 
 const DOMAIN: InputDomain =
@@ -156,6 +156,11 @@ fn broken_headers_are_refused() {
     };
     let two = || Features::unnamed(2);
     let classes = || ClassLabels::Unnamed(2);
+    let (found, limit) = (MAX_UNNAMED_FEATURES + 1, MAX_UNNAMED_FEATURES);
+    assert_eq!(
+        build(Features::unnamed(found as u32), classes(), vec![0.0], SUMS, BINARY),
+        BuildError::TooManyUnnamedFeatures { found, limit }
+    );
     assert_eq!(
         build(Features::unnamed(MAX_FEATURES as u32 + 1), classes(), vec![0.0], SUMS, BINARY),
         BuildError::TooManyFeatures { found: MAX_FEATURES + 1, limit: MAX_FEATURES }
