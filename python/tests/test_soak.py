@@ -36,7 +36,8 @@ EDGES, edge = _run.EDGES, _run.edge
 pytestmark = pytest.mark.filterwarnings("ignore")
 # Models of each family: about two minutes for all of the whole.
 EACH = share(30)
-FORGED = share(6_000)
+# All of them: with fewer, some kinds of change would never be made.
+FORGED = 6_000
 # Cases of each family of the edges.
 EDGE_CASES = share(20)
 
@@ -47,7 +48,7 @@ def test_every_cell_is_decided_as_before(family):
     for seed in range(EACH):
         total.add(judge(family, seed))
     assert not total.wrong, "\n".join(total.wrong)
-    assert total.refused <= EACH // 3, total.reasons
+    assert total.refused <= -(-EACH // 3), total.reasons
     # A share without meaning would be one where nothing was looked at.
     assert total.every_cell >= EACH // 2
     assert total.certificates >= EACH // 2 and total.verified["identical"] > 0
