@@ -140,7 +140,9 @@ def _drawn_domain(
     groups: list[dict[str, Any]] = []
     more: dict[int, list[float]] = {}
     kinds = original.split_values()
-    numbers = [at for at in range(len(original.feature_names)) if not (at in kinds and kinds[at][0])]
+    # No limits for categories, also where no split looks at them.
+    known = original.text_categories()
+    numbers = [at for at in range(len(original.feature_names)) if at not in known and not (at in kinds and kinds[at][0])]
     random.shuffle(numbers)
     finite = {at: [value for value in values_of([original], at, False) if np.isfinite(value)] for at in numbers}
     if len(numbers) > 1 and random.random() < 0.6:

@@ -45,7 +45,10 @@ def judge(seed: int) -> Seen:
     # Neighbours of a large number, where rounding shows.
     if dtype.kind == "f":
         middle = float(random.choice([0.1, 1.0, 1000.0, 60000.0]))
-        values = (middle * (1.0 + random.normal(size=(300, 2)) * 10.0 ** -float(random.integers(1, 9)))).astype(dtype)
+        values = middle * (1.0 + random.normal(size=(300, 2)) * 10.0 ** -float(random.integers(1, 9)))
+        # XGBoost does not train on infinite values, which float16 would round some to.
+        largest = float(min(np.finfo(dtype).max, np.finfo(np.float64).max))
+        values = np.clip(values, -largest, largest).astype(dtype)
     else:
         info = np.iinfo(dtype)
         power = int(random.integers(4, 8 * dtype.itemsize - 1))

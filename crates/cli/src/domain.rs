@@ -8,7 +8,7 @@ use secateur::propose;
 
 use crate::arguments::{Domain, Verbosity};
 use crate::output::{self, Output, json_text};
-use crate::table::{Table, Target};
+use crate::table::{MOST_VALUES, Table, Target};
 
 pub(crate) fn run(command: &Domain, verbosity: Verbosity) -> Result<()> {
     if let Some(path) = &command.output {
@@ -20,6 +20,9 @@ pub(crate) fn run(command: &Domain, verbosity: Verbosity) -> Result<()> {
     table.header_note().into_iter().for_each(|note| verbosity.note(note));
     let (mut rows, _) = table.first_rows(usize::MAX, Target::Ignored)?;
     let path = command.table.display();
+    if rows.len() >= MOST_VALUES {
+        bail!("{path}: the table has more than {MOST_VALUES} values; give some of its rows");
+    }
     if rows.is_empty() {
         bail!("{path}: the table has no rows, which suggest nothing");
     }

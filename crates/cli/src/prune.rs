@@ -22,7 +22,7 @@ use crate::failure::Ending;
 use crate::model::Model;
 use crate::output::{Output, PageFile, json_text};
 use crate::progress::{Progress, percent};
-use crate::table::{Table, Target};
+use crate::table::{MOST_VALUES, Table, Target};
 use crate::terminal::fit_stdout;
 use crate::verify::LimitOrNone;
 use crate::{interrupt, model, output};
@@ -395,8 +395,8 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, verbosity: Verbosity) -> Resu
         let why = "values that the library does not accept as an input of this model";
         verbosity.note(format!("note: {}: {left_out} {why} and are left out", path.display()));
     }
-    if count == MOST_ROWS {
-        verbosity.note(format!("note: {}: the first {MOST_ROWS} rows are used", path.display()));
+    if count == MOST_ROWS || values.len() >= MOST_VALUES {
+        verbosity.note(format!("note: {}: the first {count} rows are used", path.display()));
     }
     if kept.len() == count {
         return Ok(Rows { values, classes });

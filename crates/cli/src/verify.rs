@@ -19,7 +19,7 @@ use secateur_model::Ensemble;
 use crate::arguments::{Verbosity, Verify};
 use crate::failure::Ending;
 use crate::output::{Output, PageFile, json_text};
-use crate::table::Table;
+use crate::table::{MOST_VALUES, Table};
 use crate::terminal::fit_stdout;
 use crate::{interrupt, model, output, progress};
 
@@ -242,7 +242,7 @@ fn read_rows(command: &Verify, ensemble: &Ensemble, verbosity: Verbosity) -> Res
     table.header_note().into_iter().for_each(|note| verbosity.note(note));
     let (mut all, mut chunk) = (Vec::new(), Vec::new());
     let mut count = 0;
-    while count < MOST_ROWS {
+    while count < MOST_ROWS && all.len() < MOST_VALUES {
         let rows = table.next_rows(&mut chunk)?;
         if rows == 0 {
             break;

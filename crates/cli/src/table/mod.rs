@@ -63,6 +63,9 @@ trait Source {
 
 type Put<'a> = dyn FnMut(usize, usize, Cell<'_>) -> std::result::Result<(), cell::BadCell> + 'a;
 
+/// The values of all rows that are kept at once, about: a gibibyte. A small file of gzip may have any number of rows.
+pub(crate) const MOST_VALUES: usize = 1 << 27;
+
 /// A table matched with a model's features.
 pub(crate) struct Table {
     path: PathBuf,
@@ -227,8 +230,8 @@ impl Table {
         self.next_chunk(rows, Beside::Ids(ids))
     }
 
-    /// Reads rows until there are `most`, or the table ends; with their classes if these are
-    /// wanted.
+    /// Reads rows until there are `most` rows or [`MOST_VALUES`] values, or the table ends; with their
+    /// classes if these are wanted.
     pub(crate) fn first_rows(&mut self, most: usize, target: Target) -> Result<(Vec<f64>, Vec<ClassId>)> {
         let (mut rows, mut classes) = (Vec::new(), Vec::new());
         let (mut chunk, mut chunk_classes) = (Vec::new(), Vec::new());
@@ -236,7 +239,7 @@ impl Table {
         let readable = self.columns.target.is_some_and(|column| strict || self.source.is_readable(column));
         let mut classified = readable && target != Target::Ignored;
         let mut count = 0;
-        while count < most {
+        while count < most && rows.len() < MOST_VALUES {
             let beside = match classified {
                 true => Beside::Classes { found: &mut chunk_classes, strict },
                 false => Beside::Nothing,
