@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
+import kernels
 import pipelines
 import tables
 from families import FAMILIES
@@ -31,6 +32,7 @@ EDGES: dict[str, Callable[[int], Seen]] = {
     "batches of every size": tables.batches,
     "pipelines": pipelines.pipelines,
     "replaced methods": pipelines.replaced,
+    "two proof kernels": kernels.agree,
 }
 
 # The shares of the time that models and the edges have; the rest is for certificates.
