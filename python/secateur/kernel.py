@@ -470,8 +470,8 @@ class Kernel:
         for n, along in changes.items():
             table = {}
             for choice in product(*(range(len(cells[axis])) for axis in along)):
-                first = ((axis, cells[axis][number]) for axis, number in zip(along, choice))
-                mask = reduce(and_, (self.pieces[n].meeting(axis, cell, cell + 1) for axis, cell in first), alive[n])
+                chosen = ((axis, cells[axis][number]) for axis, number in zip(along, choice))
+                mask = reduce(and_, (self.pieces[n].meeting(axis, cell, cell + 1) for axis, cell in chosen), alive[n])
                 table[choice if len(along) > 1 else choice[0]] = self.rounded(lenses, n, mask)
             tables.append((along, table))
         found = 0
