@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any
 
 import chains
+import kernels
 import pipelines
 import tables
 from families import FAMILIES
@@ -33,6 +34,7 @@ EDGES: dict[str, Callable[[int], Seen]] = {
     "pipelines": pipelines.pipelines,
     "replaced methods": pipelines.replaced,
     "deep chains": chains.chains,
+    "two proof kernels": kernels.agree,
 }
 
 # The shares of the time that models and the edges have; the rest is for certificates.

@@ -22,21 +22,15 @@ import pathlib
 import re
 import sys
 from bisect import bisect_left, bisect_right
-from functools import lru_cache
-from itertools import product
+from functools import lru_cache, reduce
+from itertools import accumulate, groupby, product
 from math import prod
-from operator import add, eq, ge, itemgetter, mul
+from operator import add, and_, ge, itemgetter, mul, or_
 from typing import NamedTuple
 
 # Section 8: where this kernel gives up.
-JOINT_LEAVES = 1 << 20
-MASK_BITS = 1 << 33
-CELLS = 1 << 24
-JOIN_SUMS = 1 << 20
-JOIN_PAIRS = 1 << 12
-JOIN_AXES = 64
-JOIN_LEAVES = 1 << 10
-MEET_SUMS = 1 << 23
+JOINT_LEAVES, MASK_BITS, CELLS, MEET_SUMS = 1 << 20, 1 << 33, 1 << 24, 1 << 23
+JOIN_SUMS, JOIN_PAIRS, JOIN_AXES, JOIN_LEAVES = 1 << 20, 1 << 12, 64, 1 << 10
 
 
 class Unreadable(Exception):
@@ -82,9 +76,6 @@ class Split(NamedTuple):
     no: int
     ends: list[int]
 
-    def holds(self, cell: int) -> bool:
-        return bisect_right(self.ends, cell) % 2 == 1
-
 
 class Problem(NamedTuple):
     """A leaf is what it adds to each sum that it names; a row is its bound, and the factor of each sum it names."""
@@ -104,19 +95,20 @@ class Proof(NamedTuple):
 
 def grammar(rules: str) -> dict[str, tuple[list[str], str]]:
     """For each first word of a line (and for the end of the file) the first words of lines that may stand before it,
-    and its form: N stands for a number of at least 0, Z for any number. A number has one spelling only."""
+    and its form: P stands for a number of at least 1, N for one of at least 0, Z for any. A number has one spelling
+    only."""
     found = {}
     for rule in rules.strip().split("\n"):
         forms, before = rule.split(" <- ")
         for form in forms.strip().split(" | "):
-            pattern = form.replace("N", "(0|[1-9][0-9]*)").replace("Z", "(0|-?[1-9][0-9]*)")
+            pattern = form.replace("N", "(0|P)").replace("Z", "(0|-?P)").replace("P", "([1-9][0-9]*)")
             found[re.split("[ (]", form)[0]] = before.split(), pattern
     return found
 
 
 PROBLEM = grammar("""
     secateur problem 1 <- start
-    axes( N)* <- secateur
+    axes( P)* <- secateur
     sums N <- axes
     tree <- sums split leaf
     split N N N( N-N)* | leaf( N:Z)* <- tree split leaf
@@ -126,17 +118,17 @@ PROBLEM = grammar("""
 PROOF = grammar("""
     secateur proof 1 <- start
     stack( N)* <- secateur stack
-    lens( Z)* | close N | narrow N N N N | split N N (low|high) <- secateur stack lens close narrow split cells join meet
-    cells | join N( N)* | meet( N)* | end <- secateur stack lens close narrow split cells join meet
+    lens( Z)* | close N | narrow N N N N | cells <- secateur stack lens close narrow split cells join meet
+    split N N (low|high) | join N( N)* | meet( N)* | end <- secateur stack lens close narrow split cells join meet
     EOF <- end
 """)
 BOUNDS = grammar("""
     secateur bounds 1 <- start
     family N N N (counted|free) <- secateur crossing
-    cut | cover Z( Z)* <- family cut term cover branch dual crossing
+    cut | cover N( N)* <- family cut term cover branch dual crossing
     term Z( Z)* ;( Z)* ;( Z)* <- cut term
-    branch N | dual Z( N:Z)* <- cover branch dual
-    crossing N Z Z | end <- secateur family cut term cover branch dual crossing
+    branch N | dual N( N:N)* <- cover branch dual
+    crossing N N N | end <- secateur family cut term cover branch dual crossing
     EOF <- end
 """)
 
@@ -149,10 +141,9 @@ def read_lines(text: str, rules: dict[str, tuple[list[str], str]]):
         unreadable_if(not whole.isascii(), line, "it is not ASCII")
         if whole.startswith("#"):
             continue
-        if before not in rules.get(words[0], ([], ""))[0]:
-            raise Unreadable(line, f"there is no such line, or not here: `{whole[:60]}`")
-        if not re.fullmatch(rules[words[0]][1], whole):
-            raise Unreadable(line, f"it has not the form of such a line: `{whole[:60]}`")
+        may_follow, form = rules.get(words[0], ([], ""))
+        unreadable_if(before not in may_follow, line, f"there is no such line, or not here: `{whole[:60]}`")
+        unreadable_if(not re.fullmatch(form, whole), line, f"it has not the form of such a line: `{whole[:60]}`")
         unreadable_if(any(len(word) > 4000 for word in words), line, "a number is too long")
         before = words[0]
         # The dash of a range is no sign: it follows a digit.
@@ -181,7 +172,6 @@ def parse_problem(text: str) -> Problem:
             raise Unreadable(above[max(above)], f"the tree has no node {max(above)}")
         if word == "axes":
             problem.axes.extend(values)
-            unreadable_if(0 in values, line, "an axis has no cells")
         elif word == "sums":
             sums = values[0]
         elif word == "tree":
@@ -194,12 +184,9 @@ def parse_problem(text: str) -> Problem:
             wrong = min(yes, no) <= len(tree) or yes == no or yes in above or no in above
             unreadable_if(wrong, line, "a node stands before the split, or has another one above it")
             above[yes] = above[no] = line
-            unreadable_if(axis >= len(problem.axes), line, f"there is no axis {axis}")
-            wrong = ends != sorted(ends) or any(map(eq, ends[::2], ends[1::2])) or max(ends, default=0) > problem.axes[axis]
-            unreadable_if(wrong, line, "the ranges do not ascend, one is empty, or they leave the axis")
-            # Ranges that touch are one range: no run ends where no split tells cells apart.
-            touching = {a for a, b in zip(ends, ends[1:]) if a == b}
-            tree.append(Split(axis, yes, no, [end for end in ends if end not in touching]))
+            wrong = axis >= len(problem.axes) or ends != sorted(set(ends)) or max(ends, default=0) > problem.axes[axis]
+            unreadable_if(wrong, line, "there is no such axis, or a range is empty, touches another or leaves it")
+            tree.append(Split(axis, yes, no, ends))
         elif word == "row":
             problem.rows.append((values[0], named(line, words[1:], sums)))
         elif word == "excused":
@@ -230,12 +217,9 @@ class Piece:
     """
 
     def __init__(self, problem: Problem, trees: list[list[Split | dict[int, int]]]):
-        edges: dict[int, set[int]] = {}
-        for node in (node for tree in trees for node in tree if isinstance(node, Split)):
-            for end in node.ends:
-                if 0 < end < problem.axes[node.axis]:
-                    edges.setdefault(node.axis, set()).add(end)
-        self.starts = {axis: [0, *sorted(edges[axis])] for axis in sorted(edges)}
+        splits = [node for tree in trees for node in tree if isinstance(node, Split)]
+        inner = sorted({(s.axis, end) for s in splits for end in s.ends if 0 < end < problem.axes[s.axis]})
+        self.starts = {axis: [0, *(end for _, end in ends)] for axis, ends in groupby(inner, itemgetter(0))}
         self.table = len(self.starts) <= 1
         joint = self._intersect(problem, trees)
         if self.table:
@@ -248,12 +232,9 @@ class Piece:
         limit(len(joint) * sum(map(len, self.starts.values())), MASK_BITS, "runs of joint leaves")
         self.held: dict[int, list[int]] = {}
         for axis, starts in self.starts.items():
-            bits = [bytearray(len(joint) // 8 + 1) for _ in starts]
-            for leaf, (sets, _) in enumerate(joint):
-                runs = sets.get(axis, -1)
-                for run, row in enumerate(bits):
-                    row[leaf >> 3] |= (runs >> run & 1) << (leaf & 7)
-            self.held[axis] = [int.from_bytes(row, "little") for row in bits]
+            runs_of = [sets.get(axis, -1) for sets, _ in reversed(joint)]
+            digits = ["".join(["01"[runs >> run & 1] for runs in runs_of]) for run in range(len(starts))]
+            self.held[axis] = [int(binary, 2) for binary in digits]
         self.meeting = lru_cache(1 << 14)(self._meeting)
 
     def _intersect(self, problem: Problem, trees) -> list[tuple[dict[int, int], tuple[int, ...]]]:
@@ -264,7 +245,7 @@ class Piece:
         for tree in trees:
             # For a split its runs as bits, for a leaf what it adds to each row.
             says = [
-                sum(1 << run for run, cell in enumerate(self.starts.get(node.axis, [0])) if node.holds(cell))
+                sum(bisect_right(node.ends, cell) % 2 << n for n, cell in enumerate(self.starts.get(node.axis, [0])))
                 if isinstance(node, Split)
                 else tuple(sum(n * factors.get(s, 0) for s, n in node.items()) for _, factors in problem.rows)
                 for node in tree
@@ -289,10 +270,8 @@ class Piece:
 
     def _meeting(self, axis: int, low: int, high: int) -> int:
         """The joint leaves that hold one of the cells `low..high` of an axis that the piece looks at."""
-        found = 0
-        for run in range(bisect_right(self.starts[axis], low) - 1, bisect_left(self.starts[axis], high)):
-            found |= self.held[axis][run]
-        return found
+        first, end = bisect_right(self.starts[axis], low) - 1, bisect_left(self.starts[axis], high)
+        return reduce(or_, self.held[axis][first:end])
 
     def boundaries(self, box, alive: int, axis: int) -> list[int]:
         """Cells of the box's range that differ from the cell before: another one of `alive` holds them there."""
@@ -306,10 +285,6 @@ class Region(NamedTuple):
 
     box: list[tuple[int, int]]
     alive: list[int]
-
-
-def single(mask: int) -> bool:
-    return mask & (mask - 1) == 0
 
 
 def rounded_up(number: int, shift: int) -> int:
@@ -326,8 +301,7 @@ class Lens:
 
     def __init__(self, kernel: Kernel, multipliers: list[int], exact: bool = False):
         bound = sum(map(mul, multipliers, (bound for bound, _ in kernel.problem.rows)))
-        used = [row for row, multiplier in enumerate(multipliers) if multiplier]
-        values = [[sum([multipliers[k] * leaf[k] for k in used]) for leaf in piece.leaves] for piece in kernel.pieces]
+        values = [[sum(map(mul, multipliers, leaf)) for leaf in piece.leaves] for piece in kernel.pieces]
         bits = max(sum(max(map(abs, these)) for these in values).bit_length(), bound.bit_length())
         shift = 0 if exact else max(0, bits - 120)
         self.bound = rounded_up(bound, shift)
@@ -355,8 +329,8 @@ def check(problem: Problem, proof: Proof) -> int:
     for number, (word, *rest) in enumerate(proof.steps):
         try:
             refuse_if(kernel.region is None, "it comes after the end of the proof")
-            refuse_if(word == "meet" and len(proof.steps) > 1, "it is not the only step")
-            refuse_if(word == "lens" and number > 0 and proof.steps[number - 1][0] != word, "it comes after another step")
+            refuse_if(word == "meet" and number > 0, "it is not the only step")
+            refuse_if(word == "lens" != proof.steps[max(number, 1) - 1][0], "it comes after another step")
             getattr(kernel, word)(*rest)
         except (Refused, Incomplete) as error:
             raise type(error)(f"at step {number}: {word}: {error}") from None
@@ -387,10 +361,8 @@ class Kernel:
         self.looking = [[n for n, p in enumerate(self.pieces) if axis in p.starts] for axis in range(len(problem.axes))]
         self.region: Region | None = Region([(0, n) for n in problem.axes], [piece.everything for piece in self.pieces])
         self.open: list[Region] = []
-        self.multipliers: list[list[int]] = []
-        self.given = lru_cache(None)(lambda lens: Lens(self, self.multipliers[lens]))
-        unit = [[int(k == row) for k in range(len(problem.rows))] for row in range(len(problem.rows))]
-        self.row = lru_cache(None)(lambda row, exact: Lens(self, unit[row], exact))
+        self.lenses: list[Lens] = []
+        self.row = lru_cache(None)(lambda n, exact: Lens(self, [k == n for k, _ in enumerate(problem.rows)], exact))
 
     def part(self, region: Region, axis: int, low: int, high: int) -> Region:
         """The part of a region with the cells `low..high` of an axis, inside its range and not empty."""
@@ -414,23 +386,23 @@ class Kernel:
     def lens(self, *multipliers: int) -> None:
         refuse_if(len(multipliers) != len(self.problem.rows), "it has not one multiplier for each row")
         refuse_if(any(multiplier < 0 for multiplier in multipliers), "a multiplier is negative")
-        self.multipliers.append(list(multipliers))
+        self.lenses.append(Lens(self, list(multipliers)))
 
     def close(self, lens: int) -> None:
         """Sound by what `Lens` shows: a solution in the box would make `upper` reach the bound."""
-        self.exist("lens", self.multipliers, lens)
-        refuse_if(not self.given(lens).closes(self.region), "the bound is not met")
+        self.exist("lens", self.lenses, lens)
+        refuse_if(not self.lenses[lens].closes(self.region), "the bound is not met")
         self.done()
 
     def narrow(self, lens: int, axis: int, low: int, high: int) -> None:
         """The parts below and above are closed, so a solution of the box is in the part that is kept."""
-        self.exist("lens", self.multipliers, lens)
+        self.exist("lens", self.lenses, lens)
         self.exist("axis", self.problem.axes, axis)
         first, end = self.region.box[axis]
         strange = not first <= low < high <= end or (low, high) == (first, end)
         refuse_if(strange, "the range is empty, no part of the box, or all of it")
         for side, start, stop in (("below", first, low), ("above", high, end)):
-            closed = start == stop or self.given(lens).closes(self.part(self.region, axis, start, stop))
+            closed = start == stop or self.lenses[lens].closes(self.part(self.region, axis, start, stop))
             refuse_if(not closed, f"the bound is not met {side} the range")
         self.region = self.part(self.region, axis, low, high)
 
@@ -452,7 +424,7 @@ class Kernel:
             region = waiting.pop()
             if not self.solutions(region):
                 continue
-            unsure = next((piece for piece, mask in enumerate(region.alive) if not single(mask)), None)
+            unsure = next((piece for piece, mask in enumerate(region.alive) if mask.bit_count() > 1), None)
             if unsure is None:
                 cells = product(*(range(*ends) for ends in region.box))
                 refuse_if(not self.problem.excused.issuperset(cells), "a cell satisfies every row")
@@ -475,22 +447,18 @@ class Kernel:
         box, alive = self.region
         lenses = [self.row(row, False), self.row(len(self.problem.rows) - 1, False)]
         need = [rounded_up(lens.bound, lens.coarser) for lens in lenses]
-        moving = []
-        for n, (piece, mask) in enumerate(zip(self.pieces, alive)):
-            if single(mask) or all(lens.constant[n] for lens in lenses):
-                need = [have - more for have, more in zip(need, self.rounded(lenses, n, mask))]
-            else:
-                limit(0 if piece.table else len(piece.leaves), JOIN_LEAVES, "joint leaves of a piece")
-                moving.append(n)
-
-        # The axes along which each piece changes, and the first cells of the classes of each open axis.
-        changes: dict[int, list[int]] = {n: [] for n in moving}
+        # The axes along which each piece that is not settled changes, and the first cells of the classes of each axis.
+        changes: dict[int, list[int]] = {}
         classes: dict[int, set[int]] = {}
-        for n in moving:
-            for axis in self.pieces[n].starts:
-                if where := self.pieces[n].boundaries(box, alive[n], axis):
-                    changes[n].append(axis)
-                    classes.setdefault(axis, {box[axis][0]}).update(where)
+        for n, (piece, mask) in enumerate(zip(self.pieces, alive)):
+            if mask.bit_count() == 1 or all(lens.constant[n] for lens in lenses):
+                need = [have - more for have, more in zip(need, self.rounded(lenses, n, mask))]
+                continue
+            limit(0 if piece.table else len(piece.leaves), JOIN_LEAVES, "joint leaves of a piece")
+            starts = {axis: first for axis in piece.starts if (first := piece.boundaries(box, mask, axis))}
+            changes[n] = list(starts)
+            for axis, first in starts.items():
+                classes.setdefault(axis, {box[axis][0]}).update(first)
         limit(len(classes), JOIN_AXES, "open axes")
         cells = {axis: sorted(classes[axis]) for axis in sorted(classes)}
         fixed = [axis for axis in cells if axis in axes]
@@ -502,9 +470,8 @@ class Kernel:
         for n, along in changes.items():
             table = {}
             for choice in product(*(range(len(cells[axis])) for axis in along)):
-                mask = alive[n]
-                for axis, number in zip(along, choice):
-                    mask &= self.pieces[n].meeting(axis, cells[axis][number], cells[axis][number] + 1)
+                chosen = ((axis, cells[axis][number]) for axis, number in zip(along, choice))
+                mask = reduce(and_, (self.pieces[n].meeting(axis, cell, cell + 1) for axis, cell in chosen), alive[n])
                 table[choice if len(along) > 1 else choice[0]] = self.rounded(lenses, n, mask)
             tables.append((along, table))
         found = 0
@@ -528,7 +495,7 @@ class Kernel:
         for axis, number in choice:
             ends = [*cells[axis], region.box[axis][1]]
             region = self.part(region, axis, ends[number], ends[number + 1])
-        refuse_if(not all(map(single, region.alive)), "a pair does not decide every piece")
+        refuse_if(any(mask.bit_count() > 1 for mask in region.alive), "a pair does not decide every piece")
         first = tuple(low for low, _ in region.box)
         refuse_if(self.solutions(region) and first not in self.problem.excused, "a pair satisfies every row")
 
@@ -570,8 +537,7 @@ def share(counts: dict[int, int], changes) -> list[list[int]]:
     The part for pieces that change along fixed axes only has one choice, so it changes neither half."""
     part_of = {axis: [axis] for axis in counts}
     for along in changes:
-        own = [axis for axis in along if axis in counts]
-        merged = sorted({member for axis in own for member in part_of[axis]})
+        merged = sorted({member for axis in along if axis in counts for member in part_of[axis]})
         part_of.update((member, merged) for member in merged)
     parts = [(prod(map(counts.get, part)), part) for axis, part in sorted(part_of.items()) if axis == part[0]]
     halves, sizes = [[], []], [1, 1]
@@ -602,124 +568,107 @@ def sums(cells: dict[int, list[int]], before: list[int], half: list[int], tables
 
 def with_partner(these: list[tuple], others: list[tuple], need_f: int, need_g: int) -> list[tuple]:
     """Those sums that reach both numbers together with one of the others: the greater f, the more partners it has."""
-    partners = sorted(((other[0], other[1]) for other in others))
-    highest, found = None, []
-    for entry in sorted(these, key=itemgetter(0)):
-        while partners and entry[0] + partners[-1][0] >= need_f:
-            partner = partners.pop()[1]
-            highest = partner if highest is None else max(highest, partner)
-        if highest is not None and entry[1] + highest >= need_g:
-            found.append(entry)
-    return found
+    partners = sorted((other[:2] for other in others), reverse=True)
+    # How great the second number can be among the first one, two, three ... partners.
+    highest = [*accumulate((g for _, g in partners), max)]
+    counts = (bisect_right(partners, f - need_f, key=lambda partner: -partner[0]) for f, *_ in these)
+    return [entry for entry, count in zip(these, counts) if count and entry[1] + highest[count - 1] >= need_g]
 
 
 # ----------------------------------------------------------------------------------------------------- lower bounds
 
 
-class Bounds(NamedTuple):
-    """The family is its numbers of columns and of the two kinds of constants, and whether constants count. The
-    statements are `cut` with its terms, `cover` with bound, costs and cases, and `crossing` with column and ends."""
-
-    family: tuple
-    statements: list[tuple]
-
-
-def parse_bounds(text: str) -> Bounds:
-    family, statements = (), []
+def parse_bounds(text: str) -> tuple[tuple, list[tuple]]:
+    """The family: its numbers of columns and of the two kinds of constants, and whether constants count. And the
+    steps: `cut` with all its terms, `cover` with bound and costs, the others as they stand."""
+    family, steps = (), []
     for line, (word, *rest), values in read_lines(text, BOUNDS):
         wrong = word in ("family", "cut", "cover") and bool(family) == (word == "family")
         unreadable_if(wrong, line, "the family comes twice, or is missing before this line")
         if word == "family":
             family = (*values, rest[-1] == "counted")
         elif word == "cut":
-            statements.append((word, []))
+            steps.append((word, []))
         elif word == "term":
             counts = [len(part.split()) for part in " ".join(rest[1:]).split(";")]
             unreadable_if(counts != [*family[:3]], line, "the numbers are not as many as the family has")
-            statements[-1][1].append(values)
+            steps[-1][1].append(values)
         elif word == "cover":
             items = family[0] + family[3]
             unreadable_if(len(values) not in (1, 1 + items), line, "the costs are not as many as the items")
-            statements.append((word, values[0], values[1:] or [1] * items, []))
-        elif word in ("branch", "dual"):
-            statements[-1][3].append((word, *values))
-        elif word == "crossing":
-            statements.append((word, *values))
-    return Bounds(family, statements)
+            steps.append((word, values[0], values[1:] or [1] * items))
+        elif word in ("branch", "dual", "crossing"):
+            steps.append((word, *values))
+    return family, steps
 
 
-def check_bounds(bounds: Bounds) -> int:
-    """The number of statements, if all hold (section 7). Raises `Refused` otherwise."""
-    judge = Statements(bounds.family)
-    for number, (word, *rest) in enumerate(bounds.statements):
+def check_bounds(bounds: tuple[tuple, list[tuple]]) -> int:
+    """The number of steps, if all hold (section 7). Raises `Refused` otherwise."""
+    family, steps = bounds
+    judge = Statements(family)
+    for number, (word, *rest) in enumerate([*steps, ("end",)]):
         try:
+            inside = word in ("branch", "dual")
+            refuse_if(bool(judge.cases) != inside, "the cover is done already" if inside else "a case is missing")
             getattr(judge, word)(*rest)
         except Refused as error:
             raise Refused(f"at step {number}: {word}: {error}") from None
-    return len(bounds.statements)
+    return len(steps)
 
 
 class Statements:
-    """What the statements so far have shown: of each of `cuts`, every model of the family has an item."""
+    """What the steps so far have shown: of each of `cuts`, every model of the family has an item. `cases` are those
+    of the cover that is under way that are not shown yet: what each has decided, an item kept or not there."""
 
     def __init__(self, family: tuple):
-        self.family = family
+        self.family, self.crossings = family, set()
         self.cuts: list[set[int]] = []
-        self.crossings: set[tuple[int, int, int]] = set()
+        self.cases: list[dict[int, bool]] = []
 
     def cut(self, terms: list[list[int]]) -> None:
         """The combination of the terms, with multipliers of at least 1, is positive. With no item of the cut there,
         every summand is at most 0: weights that are not 0 have numbers of at most 0, and so have the constants of the
         first kind; those of the second are all 0, or have the number 0."""
-        columns, at_most, _, counted = self.family
-        strange = not terms or any(multiplier < 1 for multiplier, *_ in terms)
-        refuse_if(strange, "it has no terms, or a multiplier is not positive")
+        columns, others, _, counted = self.family
+        refuse_if(min((term[0] for term in terms), default=0) < 1, "it has no terms, or a multiplier is not positive")
         total = [sum(term[0] * term[k] for term in terms) for k in range(1, len(terms[0]))]
-        positive = any(number > 0 for number in total[columns : columns + at_most])
-        refuse_if(positive, "a constant of the kind at_most has a positive number")
-        free = any(total[columns + at_most :])
-        refuse_if(free and not counted, "a balanced constant is not balanced")
-        items = {item for item, number in enumerate(total[:columns]) if number > 0}
-        self.cuts.append(items | {columns} if free else items)
+        weights, at_most, balanced = total[:columns], total[columns : columns + others], total[columns + others :]
+        refuse_if(max(at_most, default=0) > 0, "a constant of the kind at_most has a positive number")
+        refuse_if(any(balanced) and not counted, "a balanced constant is not balanced")
+        items = {item for item, number in enumerate(weights) if number > 0}
+        self.cuts.append(items | {columns} if any(balanced) else items)
 
-    def cover(self, bound: int, costs: list[int], cases: list[tuple]) -> None:
-        waiting: list[dict[int, bool]] = [{}]  # what is decided: kept, or not there
-        for number, (word, *rest) in enumerate(cases):
-            refuse_if(not waiting, f"case {number} comes after the end")
-            decided = waiting.pop()
-            if word == "branch":
-                (item,) = rest
-                strange = item >= len(costs) or item in decided
-                refuse_if(strange, f"case {number}: item {item} does not exist, or is decided already")
-                waiting += [{**decided, item: False}, {**decided, item: True}]
-            else:
-                kept = sum(costs[item] for item, there in decided.items() if there)
-                least = kept + self.dual(number, decided, costs, *rest)
-                refuse_if(least < bound, f"case {number}: the bound is not met")
-        refuse_if(bool(waiting), "a case is missing")
+    def cover(self, bound: int, costs: list[int]) -> None:
+        self.bound, self.costs, self.cases = bound, costs, [{}]
 
-    def dual(self, case: int, decided: dict[int, bool], costs: list[int], scale: int, *weights: int) -> int:
-        """What the items cost at least that are there and not kept. Of each cut without a kept item an undecided item
+    def branch(self, item: int) -> None:
+        decided = self.cases.pop()
+        refuse_if(item >= len(self.costs) or item in decided, f"item {item} does not exist, or is decided already")
+        self.cases += [{**decided, item: False}, {**decided, item: True}]
+
+    def dual(self, scale: int, *weights: int) -> None:
+        """What the items cost at least that are there in this case. Of each cut without a kept item an undecided item
         is there. With every weight u at least 0, the costs of these items are at least the sum of the u of the cuts
         that hold them, and that counts every such cut once or more. Costs are whole, so the sum is rounded up."""
-        strange = scale < 1 or any(numerator < 0 for numerator in weights[1::2])
-        refuse_if(strange, f"case {case}: the denominator is not positive, or a numerator is negative")
-        loads, total = [0] * len(costs), 0
-        for name, numerator in zip(weights[::2], weights[1::2]):
-            refuse_if(name >= len(self.cuts), f"case {case}: there is no cut {name}")
-            if not any(decided.get(item) for item in self.cuts[name]):
-                total += numerator
-                for item in self.cuts[name]:
-                    loads[item] += numerator
-        heavy = any(loads[item] > scale * cost for item, cost in enumerate(costs) if item not in decided)
-        refuse_if(heavy, f"case {case}: an item's cuts weigh more than its cost")
-        return -(-total // scale)
+        decided, cuts, numerators = self.cases.pop(), weights[::2], weights[1::2]
+        refuse_if(scale < 1, "the denominator is 0")
+        refuse_if(max(cuts, default=-1) >= len(self.cuts), "it names a cut that has not been there")
+        used = [(self.cuts[name], u) for name, u in zip(cuts, numerators) if not any(map(decided.get, self.cuts[name]))]
+        loads = [sum(u for items, u in used if item in items) for item in range(len(self.costs))]
+        heavy = any(loads[item] > scale * cost for item, cost in enumerate(self.costs) if item not in decided)
+        refuse_if(heavy, "an item's cuts weigh more than its cost")
+        kept = sum(self.costs[item] for item, there in decided.items() if there)
+        least = kept - (-sum(u for _, u in used) // scale)
+        refuse_if(least < self.bound, "the bound is not met")
 
     def crossing(self, column: int, low: int, high: int) -> None:
         """Splits that separate intervals without a common position differ: a threshold lies in one of them at most."""
         strange = low >= high or any(c == column and low < b and a < high for c, a, b in self.crossings)
         refuse_if(strange, "the interval is empty or overlaps another one")
         self.crossings.add((column, low, high))
+
+    def end(self) -> None:
+        """Nothing is left to show."""
 
 
 # ------------------------------------------------------------------------------------------------------------ dumps

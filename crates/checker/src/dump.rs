@@ -228,7 +228,8 @@ pub struct Unreadable {
 type Lines<'t> = Box<dyn Iterator<Item = (usize, Vec<&'t str>)> + 't>;
 
 fn lines<'t>(text: &'t str, head: &'static str) -> Result<Lines<'t>, Unreadable> {
-    let mut all = text.lines().enumerate().filter(|(_, text)| !text.starts_with('#'));
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    let mut all = text.split('\n').enumerate().filter(|(_, text)| !text.starts_with('#'));
     match all.next() {
         Some((_, first)) if first == head => {}
         _ => return Err(Unreadable { line: 1, what: "the first line is not that of such a file" }),
@@ -270,6 +271,17 @@ fn pair(line: usize, word: &str, between: char) -> Result<(&str, &str), Unreadab
     word.split_once(between).ok_or(Unreadable { line, what: "two numbers were expected" })
 }
 
+/// Refuses a name that comes twice: it could be read in two ways.
+fn once(line: usize, names: impl Iterator<Item = u32>) -> Result<(), Unreadable> {
+    let mut seen = BTreeSet::new();
+    let mut names = names;
+    if names.all(|name| seen.insert(name)) {
+        Ok(())
+    } else {
+        Err(Unreadable { line, what: "a sum is named twice" })
+    }
+}
+
 fn wides(line: usize, words: &[&str]) -> Result<Vec<Int>, Unreadable> {
     words.iter().map(|word| wide(line, word)).collect()
 }
@@ -280,11 +292,19 @@ pub fn check_dump(problem: &str, proof: &str, limits: &Limits) -> Result<Answer,
     let (mut axes, mut sums, mut rows) = (None, None, Vec::new());
     let mut trees: Vec<Tree> = Vec::new();
     let mut excused: BTreeSet<Vec<u32>> = BTreeSet::new();
+    let mut section = 0;
     for (at, words) in lines(problem, "secateur problem 1")? {
+        // Axes, sums, trees, rows and excused cells come in this order.
+        let place = ["axes", "sums", "tree", "row", "excused"].iter().position(|word| *word == words[0]);
+        let place = place.unwrap_or(2);
+        if place < section {
+            return Err(unexpected(at));
+        }
+        section = place;
         match (words[0], &words[1..]) {
             ("axes", sizes) if axes.is_none() => axes = Some(numbers::<u32>(at, sizes)?),
             ("sums", [count]) if sums.is_none() => sums = Some(number::<u32>(at, count)?),
-            ("tree", []) if rows.is_empty() => trees.push(Tree { nodes: Vec::new() }),
+            ("tree", []) => trees.push(Tree { nodes: Vec::new() }),
             ("split", [axis, yes, no, cells @ ..]) => {
                 let range = |word: &&str| -> Result<Range, Unreadable> {
                     let (from, to) = pair(at, word, '-')?;
@@ -300,7 +320,8 @@ pub fn check_dump(problem: &str, proof: &str, limits: &Limits) -> Result<Answer,
                     let (sum, value) = pair(at, word, ':')?;
                     Ok((number(at, sum)?, wide(at, value)?))
                 };
-                let added = added.iter().map(one).collect::<Result<_, Unreadable>>()?;
+                let added: Vec<(u32, Int)> = added.iter().map(one).collect::<Result<_, Unreadable>>()?;
+                once(at, added.iter().map(|(sum, _)| *sum))?;
                 trees.last_mut().ok_or(unexpected(at))?.nodes.push(Node::Leaf(added));
             }
             ("row", [bound, terms @ ..]) => {
@@ -308,11 +329,17 @@ pub fn check_dump(problem: &str, proof: &str, limits: &Limits) -> Result<Answer,
                     let (sum, factor) = pair(at, word, ':')?;
                     Ok((number(at, sum)?, number(at, factor)?))
                 };
-                let terms = terms.iter().map(one).collect::<Result<_, Unreadable>>()?;
+                let terms: Vec<(u32, i64)> = terms.iter().map(one).collect::<Result<_, Unreadable>>()?;
+                once(at, terms.iter().map(|(sum, _)| *sum))?;
                 rows.push(Row { terms, bound: wide(at, bound)? });
             }
             ("excused", cell) => {
-                excused.insert(numbers(at, cell)?);
+                let cell: Vec<u32> = numbers(at, cell)?;
+                let sizes: &[u32] = axes.as_deref().unwrap_or_default();
+                if cell.len() != sizes.len() || cell.iter().zip(sizes).any(|(own, size)| own >= size) {
+                    return Err(Unreadable { line: at, what: "no such cell is in the grid" });
+                }
+                excused.insert(cell);
             }
             _ => return Err(unexpected(at)),
         }
