@@ -1,20 +1,25 @@
-//! What a certificate says about smaller models, in whole numbers: points, columns, cuts and crossings.
+//! What a certificate says about smaller models, in whole numbers: points, columns, cuts and
+//! crossings.
 //!
-//! Columns are groups of trees of the original. The models that a bound on them is about are
-//! `G(x) = sum over columns of w_j * C_j(x) + intercept` with all `w_j >= 0`, where `C_j` is the exact sum of the
-//! column's trees and the intercept is none, the original's times a weight of at least zero, or free; they
-//! decide by the original's rule with the original's divisor, and wherever the original's exact lead of its
-//! winner over every other class exceeds the band, their own exact lead of that class is positive over every
-//! other. A counted intercept is a free one that is an **item** of its own after the columns: it has to be
-//! paid for unless it is zero, as in files that can hold a constant only as one more tree.
+//! Columns are groups of trees of the original. The models that a bound on them is about are `G(x)
+//! = sum over columns of w_j * C_j(x) + intercept` with all `w_j >= 0`, where `C_j` is the exact
+//! sum of the column's trees and the intercept is none, the original's times a weight of at least
+//! zero, or free; they decide by the original's rule with the original's divisor, and wherever the
+//! original's exact lead of its winner over every other class exceeds the band, their own exact
+//! lead of that class is positive over every other. A counted intercept is a free one that is an
+//! **item** of its own after the columns: it has to be paid for unless it is zero, as in files that
+//! can hold a constant only as one more tree.
 //!
-//! Every tree of the original is in one column, and without an intercept the original has none either: so the
-//! original, all weights 1, is in every family, and no bound is about a family that holds nothing.
+//! Every tree of the original is in one column, and without an intercept the original has none
+//! either: so the original, all weights 1, is in every family, and no bound is about a family that
+//! holds nothing.
 //!
-//! A term of a cut is a point, the winner y there (the original leads by more than the band, exactly) and another class c. In
-//! every model of the family the lead of y over c is positive at the point; that lead is the sum over columns of weight times
-//! the lead of `C_j`, plus constants: the threshold's, which counts once (`at_most`: with the factor one); the original's
-//! intercepts times their weight (`at_most` too, where the intercept is scaled); or the free intercepts (`balanced`).
+//! A term of a cut is a point, the winner y there (the original leads by more than the band,
+//! exactly) and another class c. In every model of the family the lead of y over c is positive at
+//! the point; that lead is the sum over columns of weight times the lead of `C_j`, plus constants:
+//! the threshold's, which counts once (`at_most`: with the factor one); the original's intercepts
+//! times their weight (`at_most` too, where the intercept is scaled); or the free intercepts
+//! (`balanced`).
 
 use num_bigint::{BigInt, BigUint, Sign};
 use secateur_certificate::{CutTerm, Intercept};
@@ -43,7 +48,8 @@ struct Columns {
     intercepts: Vec<BigInt>,
 }
 
-/// Two inputs that differ in one column and are decided differently, as positions of their values among all numbers.
+/// Two inputs that differ in one column and are decided differently, as positions of their values
+/// among all numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crossing {
     /// The column.
@@ -238,7 +244,8 @@ impl<'a> LoweredBounds<'a> {
         // How often each sum counts in the lead.
         let mut counts = vec![0i64; model.group_count()];
         lead.terms.iter().for_each(|&(sum, factor)| counts[sum] += factor);
-        // All leads of a model have the same constant, but for its sign: one scale serves all terms.
+        // All leads of a model have the same constant, but for its sign: one scale serves all
+        // terms.
         let mut at_most =
             vec![int(&lead.constant.scaled(lead.constant.exponent().min(0)).expect("its own scale"))];
         let mut balanced = Vec::new();
@@ -258,8 +265,9 @@ impl<'a> LoweredBounds<'a> {
         Ok(Some(Term { multiplier, columns, at_most, balanced }))
     }
 
-    /// A crossing: two inputs, the point with the column at `low` and at `high`, which the original decides differently, each
-    /// by more than the band. Every ensemble that decides them as the original has a split on the column that separates them.
+    /// A crossing: two inputs, the point with the column at `low` and at `high`, which the original
+    /// decides differently, each by more than the band. Every ensemble that decides them as the
+    /// original has a split on the column that separates them.
     pub fn crossing(&mut self, point: u32, column: u32, low: f64, high: f64) -> Result<Crossing, Refused> {
         let model = self.pair.read;
         let no_place = Refused::CrossingPoint { point, points: self.point_count(), column };

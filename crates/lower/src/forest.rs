@@ -1,14 +1,15 @@
 //! The trees of both models over their common grid, with whole numbers at their leaves.
 //!
-//! The sums are, in this order: those of the original, those of the pruned model, the bounds on the pruned model's rounding by
-//! input (zero unless the claim announces it), and those of the models whose scores the claim's domain asks for. The trees are
-//! those of the original, of the pruned model, and of these models, each in the order of its file. Whole numbers count in a
-//! unit of two to the power [`Lowered::unit`], the smallest that any weight times leaf or intercept needs; bounds on
-//! rounding count in a finer unit of their own.
+//! The sums are, in this order: those of the original, those of the pruned model, the bounds on the
+//! pruned model's rounding by input (zero unless the claim announces it), and those of the models
+//! whose scores the claim's domain asks for. The trees are those of the original, of the pruned
+//! model, and of these models, each in the order of its file. Whole numbers count in a unit of two
+//! to the power [`Lowered::unit`], the smallest that any weight times leaf or intercept needs;
+//! bounds on rounding count in a finer unit of their own.
 //!
-//! Missing values: where some other cell of the axis is sent by every split of all models to the side that
-//! missing values go to, any input with a missing value reaches the same leaves as one in that cell. The
-//! missing cell, always the last, is then left out.
+//! Missing values: where some other cell of the axis is sent by every split of all models to the
+//! side that missing values go to, any input with a missing value reaches the same leaves as one in
+//! that cell. The missing cell, always the last, is then left out.
 
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
@@ -103,7 +104,8 @@ impl<'a> Lowered<'a> {
         &self.forest
     }
 
-    /// The numbers of all rows are multiples of two to this power, but for [`Lowered::rounding_bits`].
+    /// The numbers of all rows are multiples of two to this power, but for
+    /// [`Lowered::rounding_bits`].
     pub fn unit(&self) -> i64 {
         self.exponent
     }
@@ -113,7 +115,8 @@ impl<'a> Lowered<'a> {
         self.pair.local().map_or(0, |local| local.factor_bits)
     }
 
-    /// How many trees the original has, and the pruned model; the trees of the second follow those of the first.
+    /// How many trees the original has, and the pruned model; the trees of the second follow those
+    /// of the first.
     pub fn trees(&self) -> [usize; 2] {
         self.trees
     }
@@ -140,18 +143,21 @@ impl<'a> Lowered<'a> {
         })
     }
 
-    /// Does the claim hold in this cell, although it satisfies every row? All inputs of a cell reach the same leaves of every
-    /// tree, hence give the same bits in the order of the file. So an input outside of the domain excuses its cell, and so does
-    /// one on which the libraries' own arithmetic decides alike, or gives scores that are near.
+    /// Does the claim hold in this cell, although it satisfies every row? All inputs of a cell
+    /// reach the same leaves of every tree, hence give the same bits in the order of the file. So
+    /// an input outside of the domain excuses its cell, and so does one on which the libraries' own
+    /// arithmetic decides alike, or gives scores that are near.
     pub fn excused(&self, question: Question, cell: &[u32]) -> Result<(), Refused> {
-        // The rows of other models leave room for their rounding; what their libraries compute has the last word.
+        // The rows of other models leave room for their rounding; what their libraries compute has
+        // the last word.
         if !self.grid.scores_hold(&cells(cell)) {
             return Ok(());
         }
         self.pair.holds_at(&self.input(cell), question)
     }
 
-    /// The position of a sum of the original (0) or of the pruned model (1), or of its rounding (2).
+    /// The position of a sum of the original (0) or of the pruned model (1), or of its rounding
+    /// (2).
     pub(crate) fn sum_of(&self, which: usize, group: usize) -> usize {
         let (first, second) = (self.pair.original.group_count(), self.pair.pruned.group_count());
         [0, first, first + second][which] + group
@@ -170,7 +176,8 @@ fn cells(cell: &[u32]) -> Vec<CellId> {
 }
 
 impl Lowering<'_> {
-    /// A tree over the cells of the grid, its nodes in the order of a walk that takes the left side first.
+    /// A tree over the cells of the grid, its nodes in the order of a walk that takes the left side
+    /// first.
     fn tree(&self, index: usize) -> Over {
         let tree = &self.model.trees()[index];
         let mut nodes = Vec::new();
@@ -219,7 +226,8 @@ impl Lowering<'_> {
     }
 }
 
-/// The cells of each axis that count: all, or all but the missing one where that is the twin of another.
+/// The cells of each axis that count: all, or all but the missing one where that is the twin of
+/// another.
 fn counted_sizes(grid: &Grid, models: &[&Ensemble]) -> Vec<u32> {
     // For each axis the cells that every split so far sends where it sends missing values.
     let mut twins: Vec<Vec<Range>> =

@@ -1,13 +1,15 @@
 //! Does the grid have a cell for every input of the claim's domain?
 //!
-//! `model::Grid` builds the cells of a domain for the search and for the checker alike. What could go wrong there is
-//! that some input of the domain lies in no cell: a proof would then leave it out. So the checker looks itself, with
-//! code of its own: it lists values of each limited column, and the tuples of each group, and asks for a cell whose
-//! witness every split of both models sends the same ways.
+//! `model::Grid` builds the cells of a domain for the search and for the checker alike. What could
+//! go wrong there is that some input of the domain lies in no cell: a proof would then leave it
+//! out. So the checker looks itself, with code of its own: it lists values of each limited column,
+//! and the tuples of each group, and asks for a cell whose witness every split of both models sends
+//! the same ways.
 //!
-//! Why a list is enough for a column with a range: between two numbers at which some split changes its side, all
-//! values go the same ways, so the least allowed value behind each such number stands for all that follow it.
-//! Numbers more than those that are needed do no harm: each is an input, and has to have its cell.
+//! Why a list is enough for a column with a range: between two numbers at which some split changes
+//! its side, all values go the same ways, so the least allowed value behind each such number stands
+//! for all that follow it. Numbers more than those that are needed do no harm: each is an input,
+//! and has to have its cell.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +30,8 @@ struct Sides<'a> {
 /// What the splits of one model ask about one column.
 struct Questions<'a> {
     model: &'a Ensemble,
-    /// The thresholds of tests `<`, and of tests `<=`, ascending: how many of them a value is behind tells the sides of all.
+    /// The thresholds of tests `<`, and of tests `<=`, ascending: how many of them a value is
+    /// behind tells the sides of all.
     less: Vec<f64>,
     less_or_equal: Vec<f64>,
     /// Some test sends zero to a side of its own.
@@ -60,11 +63,13 @@ impl<'a> Questions<'a> {
         own
     }
 
-    /// Values with the same ways go the same way at every split. `None` where the model does not accept the value.
+    /// Values with the same ways go the same way at every split. `None` where the model does not
+    /// accept the value.
     fn ways(&self, feature: FeatureId, value: f64, ways: &mut Vec<usize>) -> Option<()> {
         let value = self.model.read(feature, value)?;
-        // Missing values have a side of their own. Where nothing is compared they may share the fate of others: a
-        // category that the model does not know, or all values of a column that nobody asks about.
+        // Missing values have a side of their own. Where nothing is compared they may share the
+        // fate of others: a category that the model does not know, or all values of a column that
+        // nobody asks about.
         let behind = |list: &[f64], behind: &dyn Fn(f64) -> bool| match value.is_nan() {
             _ if list.is_empty() => 0,
             true => usize::MAX,
@@ -84,7 +89,8 @@ impl<'a> Sides<'a> {
         Self { feature, models, classes: BTreeMap::new() }
     }
 
-    /// The class of a value: a number for each way through all splits. `None` where a model does not accept it.
+    /// The class of a value: a number for each way through all splits. `None` where a model does
+    /// not accept it.
     fn class(&mut self, value: f64) -> Option<usize> {
         let mut ways = Vec::new();
         for own in &self.models {
@@ -95,8 +101,8 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Refuses a grid that has no cell for some input of the domain of the models, which have the same. Models whose scores
-/// the domain asks for tell cells apart as the two do.
+/// Refuses a grid that has no cell for some input of the domain of the models, which have the same.
+/// Models whose scores the domain asks for tell cells apart as the two do.
 pub(crate) fn looks_at_all(grid: &Grid, models: [&Ensemble; 2]) -> Result<(), Refused> {
     let domain = models[0].inputs();
     let models: Vec<&Ensemble> = models.into_iter().chain(domain.scorers()).collect();
@@ -200,7 +206,8 @@ fn behind(sides: &Sides<'_>, column: &Column, mixed: bool) -> Vec<f64> {
     let mut starts = Vec::with_capacity(changes.len() * 8);
     for change in changes {
         starts.extend([change, change.next_up(), change.next_down()]);
-        // What a library rounds to the first f32 at or behind the number begins half way to the one before it.
+        // What a library rounds to the first f32 at or behind the number begins half way to the one
+        // before it.
         let single = NumberType::F32;
         let mut next = single.floor(change);
         for _ in 0..3 {

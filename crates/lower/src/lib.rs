@@ -1,41 +1,46 @@
 //! From two models and a claim to problems about whole numbers, which the kernel decides.
 //!
 //! # What is claimed
-//! A (the original) and B (the pruned model) are additive tree ensembles over the same columns. An input is a
-//! row of values that both libraries accept: every float of their input type, missing values and infinities
-//! where both take them. Where one library reads f64 and the other f32, its numbers are those that an f32 holds:
-//! both read these exactly, and of others they see different numbers. A claim may leave more
-//! inputs out, and says so (its domain). The *lead* of class y over class c is the exact difference that A's (B's)
-//! decision rule compares, on the stored numbers, nothing rounded. A claim with band b says:
+//! A (the original) and B (the pruned model) are additive tree ensembles over the same columns. An
+//! input is a row of values that both libraries accept: every float of their input type, missing
+//! values and infinities where both take them. Where one library reads f64 and the other f32, its
+//! numbers are those that an f32 holds: both read these exactly, and of others they see different
+//! numbers. A claim may leave more inputs out, and says so (its domain). The *lead* of class y over
+//! class c is the exact difference that A's (B's) decision rule compares, on the stored numbers,
+//! nothing rounded. A claim with band b says:
 //!
-//! > For every input where A's lead of some class y over every other class exceeds b, the library loading B
-//! > decides y, and so does the library loading A.
+//! > For every input where A's lead of some class y over every other class exceeds b, the library
+//! > loading B decides y, and so does the library loading A.
 //!
-//! With band `exact` it says: for every input the exact sums of A and of B, with ties by each rule, give the same
-//! class. A claim about scores, with a limit eps, says:
+//! With band `exact` it says: for every input the exact sums of A and of B, with ties by each rule,
+//! give the same class. A claim about scores, with a limit eps, says:
 //!
-//! > For every input and every output, the scores of the library loading A and of the library loading B, before any link
-//! > function and averaged where a library averages, are at most eps apart.
+//! > For every input and every output, the scores of the library loading A and of the library
+//! > loading B, before any link function and averaged where a library averages, are at most eps
+//! > apart.
 //!
-//! People send category labels, not codes: where both models have labels for a column, an input holds a label, and each
-//! model sees the code that its own list gives it (`model::LabelMatch`, redone here from the two models alone). Where only
-//! one of them has labels, an input holds a code. [`Matched::told`] says which.
+//! People send category labels, not codes: where both models have labels for a column, an input
+//! holds a label, and each model sees the code that its own list gives it (`model::LabelMatch`,
+//! redone here from the two models alone). Where only one of them has labels, an input holds a
+//! code. [`Matched::told`] says which.
 //!
 //! # Why the problems suffice
-//! 1. b is at least A's certain margin (`model::band`), so where A's lead exceeds b, A's library decides y.
-//! 2. B's library decides y if B's lead of y over every c exceeds B's rounding. So if it does not decide y, then
-//!    for some c the *system* of (y, c) is satisfied: A leads with y over every other class by more than b, and B's
-//!    lead of y over c is within its rounding (`rows.rs`).
-//! 3. There is one system for each ordered pair of classes, built here from the two models; nothing in a certificate
-//!    describes one.
-//! 4. All trees are constant on the cells of the models' common grid (`model::Grid`), so a system is about finitely many
-//!    cells (`forest.rs`); `inputs.rs` checks that every input of the claim lies in one of them.
-//! 5. A cell that satisfies a system is excused where the claim holds in it all the same, by the libraries' own arithmetic
-//!    on one of its inputs ([`Lowered::excused`]).
+//! 1. b is at least A's certain margin (`model::band`), so where A's lead exceeds b, A's library
+//!    decides y.
+//! 2. B's library decides y if B's lead of y over every c exceeds B's rounding. So if it does not
+//!    decide y, then for some c the *system* of (y, c) is satisfied: A leads with y over every
+//!    other class by more than b, and B's lead of y over c is within its rounding (`rows.rs`).
+//! 3. There is one system for each ordered pair of classes, built here from the two models; nothing
+//!    in a certificate describes one.
+//! 4. All trees are constant on the cells of the models' common grid (`model::Grid`), so a system
+//!    is about finitely many cells (`forest.rs`); `inputs.rs` checks that every input of the claim
+//!    lies in one of them.
+//! 5. A cell that satisfies a system is excused where the claim holds in it all the same, by the
+//!    libraries' own arithmetic on one of its inputs ([`Lowered::excused`]).
 //!
-//! For scores 1 to 3 are: a library's score is within its model's rounding of the exact one (`model::band`), so if two
-//! scores are more than eps apart, the exact ones are by more than eps without both roundings: a system of one row
-//! for each output and each sign (`scores.rs`).
+//! For scores 1 to 3 are: a library's score is within its model's rounding of the exact one
+//! (`model::band`), so if two scores are more than eps apart, the exact ones are by more than eps
+//! without both roundings: a system of one row for each output and each sign (`scores.rs`).
 //!
 //! Lower bounds on smaller models are lowered in `bounds.rs`.
 //!
@@ -64,8 +69,8 @@ pub use pair::{Pair, Question, match_classes};
 pub use refused::{ModelRole, Refused, input_words};
 pub use rows::RoundingSaid;
 
-/// A model whose scores the domain of a claim may ask for, with its columns in the order of the original's (see
-/// [`aligned`]), and what it is called in messages.
+/// A model whose scores the domain of a claim may ask for, with its columns in the order of the
+/// original's (see [`aligned`]), and what it is called in messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Scorer<'a> {
     /// The model.
@@ -82,8 +87,8 @@ impl<'a> Scorer<'a> {
     }
 }
 
-/// The pruned model with its columns in the order of the original's, where both name their columns and the
-/// names are the same; `None` where columns are matched by position.
+/// The pruned model with its columns in the order of the original's, where both name their columns
+/// and the names are the same; `None` where columns are matched by position.
 pub fn aligned(original: &Ensemble, pruned: &Ensemble) -> Option<Ensemble> {
     pruned.with_column_order(original.features())
 }
@@ -96,8 +101,8 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// The two models as the claim reads them, whatever inputs and cuts the caller has in mind. The models whose scores the claim's
-    /// domain asks for have to be among `scorers`.
+    /// The two models as the claim reads them, whatever inputs and cuts the caller has in mind. The
+    /// models whose scores the claim's domain asks for have to be among `scorers`.
     pub fn new(
         original: &'a Ensemble,
         pruned: &'a Ensemble,
@@ -122,8 +127,8 @@ impl<'a> Subject<'a> {
         &self.domain
     }
 
-    /// The models with matched labels. Digests are those of the models as they were read; after that one category code has to
-    /// stand for one label in both.
+    /// The models with matched labels. Digests are those of the models as they were read; after
+    /// that one category code has to stand for one label in both.
     pub fn matched(&self, claim: &Claim) -> Result<Matched<'_>, Refused> {
         let (original, pruned) = (&*self.original, &*self.pruned);
         let (claimed, found) = (claim.original, Digest::of(original));
@@ -173,8 +178,8 @@ pub struct MatchedLabels {
     pub by_label: Vec<String>,
     /// Only one of the models has labels: the claim is about codes.
     pub by_code: Vec<String>,
-    /// One of the models has labels for columns that its file does not name, the other has none at all: the claim
-    /// is about codes there.
+    /// One of the models has labels for columns that its file does not name, the other has none at
+    /// all: the claim is about codes there.
     pub unplaced: bool,
 }
 

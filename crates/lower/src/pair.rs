@@ -1,7 +1,9 @@
-//! The two models and the claim about them: which systems it needs; for decisions the leads, and what rounding may do.
+//! The two models and the claim about them: which systems it needs; for decisions the leads, and
+//! what rounding may do.
 //!
-//! The lead of class y over class c is an affine function of a model's exact sums, times the divisor of its
-//! average (so that nothing is divided): the distance to the threshold, or the difference of two sums.
+//! The lead of class y over class c is an affine function of a model's exact sums, times the
+//! divisor of its average (so that nothing is divided): the distance to the threshold, or the
+//! difference of two sums.
 
 use secateur_certificate::{BandClaim, Claim, Statement};
 use secateur_model::{
@@ -82,8 +84,9 @@ impl<'a> Pair<'a> {
         Ok(Self { read, original, pruned, claimed, predictors: models.map(Predictor::new), one_model })
     }
 
-    /// Is this a claim that a model decides as it does itself? That holds: the band is at least the model's own
-    /// rounding, so that a lead above it decides, however the last bits come out; and exact sums are what they are.
+    /// Is this a claim that a model decides as it does itself? That holds: the band is at least the
+    /// model's own rounding, so that a lead above it decides, however the last bits come out; and
+    /// exact sums are what they are.
     pub fn is_one_model(&self) -> bool {
         self.one_model
     }
@@ -134,7 +137,8 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// A cell whose witness is this row solves a system: does the claim hold there all the same, as the libraries compute?
+    /// A cell whose witness is this row solves a system: does the claim hold there all the same, as
+    /// the libraries compute?
     pub(crate) fn holds_at(&self, row: &[f64], question: Question) -> Result<(), Refused> {
         match (&self.claimed, question) {
             (Claimed::Decisions(decisions), Question::Classes { winner, .. }) => {
@@ -148,7 +152,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Does the library loading the pruned model decide `winner` (as the original counts classes) on this row?
+    /// Does the library loading the pruned model decide `winner` (as the original counts classes)
+    /// on this row?
     fn decides(&self, decisions: &Decisions, row: &[f64], winner: ClassId) -> Result<(), Refused> {
         if decisions.band.is_none() {
             return Err(Refused::CellsSolution { input: row.to_vec(), winner: winner.0 });
@@ -167,7 +172,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Every lead of the class exceeds what rounding can do to these very leaves, whatever the file leaves open.
+    /// Every lead of the class exceeds what rounding can do to these very leaves, whatever the file
+    /// leaves open.
     fn certain(&self, row: &[f64], winner: ClassId) -> bool {
         let model = self.pruned;
         let Some(leaves) = leaves(model, row) else { return false };
@@ -283,11 +289,12 @@ impl Lead {
     }
 }
 
-/// The class of the pruned model for each class of the original: by label where both have labels, else by
-/// position. `None` unless this pairs the classes one to one.
+/// The class of the pruned model for each class of the original: by label where both have labels,
+/// else by position. `None` unless this pairs the classes one to one.
 pub fn match_classes(original: &Ensemble, pruned: &Ensemble) -> Option<Vec<ClassId>> {
     let (ours, theirs) = (original.classes(), pruned.classes());
-    // Without classes (a regressor) there would be no pair to show anything of, and so no claim about decisions.
+    // Without classes (a regressor) there would be no pair to show anything of, and so no claim
+    // about decisions.
     let classifiers = original.decision().is_classifier() && pruned.decision().is_classifier();
     if ours.len() != theirs.len() || !classifiers {
         return None;

@@ -1,11 +1,11 @@
-//! Why two models and a claim give no problems, or a step no number: for every reason a code that never changes, the numbers that
-//! decided, and a sentence that names them.
+//! Why two models and a claim give no problems, or a step no number: for every reason a code that
+//! never changes, the numbers that decided, and a sentence that names them.
 //!
-//! **To add a reason** add one entry to the list at the end of this file: a doc comment, a name, the data in braces
-//! (none where there is nothing to tell), the code, and the sentence. The sentence is a format string; it may use
-//! the data by name, and expressions of them after it. The compiler warns about data that the sentence does not
-//! name. Then add the code to section 8 of the specification, and a case to the corpus of `secateur-checker`, whose
-//! tests ask for one.
+//! **To add a reason** add one entry to the list at the end of this file: a doc comment, a name,
+//! the data in braces (none where there is nothing to tell), the code, and the sentence. The
+//! sentence is a format string; it may use the data by name, and expressions of them after it. The
+//! compiler warns about data that the sentence does not name. Then add the code to section 8 of the
+//! specification, and a case to the corpus of `secateur-checker`, whose tests ask for one.
 
 use std::fmt;
 
@@ -37,7 +37,8 @@ impl fmt::Display for ModelRole {
     }
 }
 
-/// Makes an enum of reasons: for each a name that never changes (its code), and a sentence with the numbers that decided.
+/// Makes an enum of reasons: for each a name that never changes (its code), and a sentence with the
+/// numbers that decided.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! reasons {
@@ -93,8 +94,8 @@ fn leader(class: &Option<u32>) -> String {
 }
 
 reasons! {
-    /// Why two models and a claim give no problems, or a step no number. Steps, trees, columns, classes and points are
-    /// counted from 0.
+    /// Why two models and a claim give no problems, or a step no number. Steps, trees, columns,
+    /// classes and points are counted from 0.
     Refused:
     /// The certificate is for another original.
     DigestOriginal { claimed: Box<Digest>, found: Box<Digest> } = "digest.original",
@@ -122,7 +123,8 @@ reasons! {
     ClaimBand { band: f64, smallest: f64 } = "claim.band",
         "The band of the claim, {band:e}, is not a finite number of at least {smallest:e}, the lead above which \
          rounding cannot change what the original decides.";
-    /// A sum of one of the models may overflow, or its probabilities saturate, so that no band makes its decision certain.
+    /// A sum of one of the models may overflow, or its probabilities saturate, so that no band
+    /// makes its decision certain.
     ClaimNoCertainMargin { model: ModelRole } = "claim.no_certain_margin",
         "A sum of {model} may overflow, or its probabilities saturate, so that no band makes its decision certain.";
     /// Rounding by input is claimed where there is no such bound.
@@ -159,7 +161,8 @@ reasons! {
     /// A cell satisfies every row, and in exact arithmetic or in the library the decision differs.
     CellsSolution { input: Vec<f64>, winner: u32 } = "cells.solution",
         "At the input {} the original decides class {winner}, and the pruned model does not.", input_words(input);
-    /// A cell satisfies every row, and what the file does not fix (the order of addition) may decide.
+    /// A cell satisfies every row, and what the file does not fix (the order of addition) may
+    /// decide.
     CellsOrder { input: Vec<f64>, winner: u32 } = "cells.order_of_addition",
         "At the input {} the original decides class {winner}, and what the pruned model decides depends on what its file \
          does not fix, such as the order of addition.", input_words(input);

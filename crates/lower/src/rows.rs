@@ -1,15 +1,18 @@
 //! The rows of a claim's systems.
 //!
-//! The system of a pair of classes asks for a cell where the original leads with y over every other class by more than the
-//! band (a row for each), and the pruned model's lead of y over c is within its rounding (the last row). If no cell
-//! solves it, then wherever the original decides y so clearly, the pruned model puts y above c for certain.
-//! All systems empty is the claim. Where the claim's domain asks for scores of other models, each is one more row, before the
-//! last: an input of the domain reaches its bound, less what that model's rounding can do.
+//! The system of a pair of classes asks for a cell where the original leads with y over every other
+//! class by more than the band (a row for each), and the pruned model's lead of y over c is within
+//! its rounding (the last row). If no cell solves it, then wherever the original decides y so
+//! clearly, the pruned model puts y above c for certain. All systems empty is the claim. Where the
+//! claim's domain asks for scores of other models, each is one more row, before the last: an input
+//! of the domain reaches its bound, less what that model's rounding can do.
 //!
-//! The system of an output of a claim about scores has one row after those of the domain: the pruned model's exact score
-//! is above the original's (or below it) by more than the limit without the rounding of both (`scores.rs`).
+//! The system of an output of a claim about scores has one row after those of the domain: the
+//! pruned model's exact score is above the original's (or below it) by more than the limit without
+//! the rounding of both (`scores.rs`).
 //!
-//! Rows are `combination of sums >= bound` over integers, so a strict row is one with a bound one higher.
+//! Rows are `combination of sums >= bound` over integers, so a strict row is one with a bound one
+//! higher.
 
 use num_bigint::BigInt;
 use secateur_certificate::{Digest, Slack};
@@ -43,7 +46,8 @@ pub enum RoundingSaid {
     Nothing,
     /// One bound for all inputs.
     OverAll(f64),
-    /// A bound by input: a gap, a fixed part for each sum, and a part that the trees add, whose unit is smaller by these bits.
+    /// A bound by input: a gap, a fixed part for each sum, and a part that the trees add, whose
+    /// unit is smaller by these bits.
     ByInput {
         /// By how many bits the unit is smaller.
         bits: u32,
@@ -55,7 +59,8 @@ pub enum RoundingSaid {
 }
 
 impl Lowered<'_> {
-    /// What a system about decisions takes for the pruned model's rounding; nothing for one about scores.
+    /// What a system about decisions takes for the pruned model's rounding; nothing for one about
+    /// scores.
     pub fn rounding_said(&self, slack: Slack) -> RoundingSaid {
         match &self.pair.claimed {
             Claimed::Decisions(Decisions { band: Some(_), slack: over_all, local, .. }) => {
@@ -72,7 +77,8 @@ impl Lowered<'_> {
         }
     }
 
-    /// The rows of one system of the claim: the claim holds if no cell satisfies them all, for every system.
+    /// The rows of one system of the claim: the claim holds if no cell satisfies them all, for
+    /// every system.
     pub fn rows(&self, question: Question, slack: Slack) -> Result<Vec<kernel::Row>, Refused> {
         let rows = match (&self.pair.claimed, question) {
             (Claimed::Decisions(claimed), Question::Classes { winner, other }) => {
@@ -129,7 +135,8 @@ impl Lowered<'_> {
             let rounding = rounding.ok_or_else(error)?;
             let average = model.accumulation().average;
             let divisor = Exact::finite(model.accumulation().divisor());
-            // Sums are compared: of a library whose raw scores are averages the bound is one of averages.
+            // Sums are compared: of a library whose raw scores are averages the bound is one of
+            // averages.
             let averaged = average.is_some_and(|average| average.in_raw_scores);
             let bound = Exact::finite(own.bound());
             let bound = if averaged { &bound * &divisor } else { bound };
@@ -144,7 +151,8 @@ impl Lowered<'_> {
         Ok(rows)
     }
 
-    /// The pruned model's lead is within its rounding, `-lead >= -rounding`; in exact arithmetic: y does not win.
+    /// The pruned model's lead is within its rounding, `-lead >= -rounding`; in exact arithmetic: y
+    /// does not win.
     fn pruned_fails(
         &self,
         claimed: &Decisions,
@@ -165,7 +173,8 @@ impl Lowered<'_> {
             (Slack::Global, _, Some(_)) => (claimed.slack.clone(), false),
             (Slack::Local, None, _) => return Err(no_slack),
             (Slack::Local, Some(local), _) => {
-                // Each sum errs by its own part of the rounding; what depends on the input is a sum of its own.
+                // Each sum errs by its own part of the rounding; what depends on the input is a sum
+                // of its own.
                 let finite =
                     |value: f64| Exact::from_f64(value).ok_or(Refused::ClaimLocalRounding { exact: false });
                 let mut fixed = finite(local.gap)?;

@@ -1,12 +1,14 @@
-//! A claim about scores: its numbers, its rows, and what a cell says (specification, version 2, sections 2.2 and 6.7).
+//! A claim about scores: its numbers, its rows, and what a cell says (specification, version 2,
+//! sections 2.2 and 6.7).
 //!
-//! The score of an output is what the library adds up, divided where it averages, before any link function. In exact
-//! arithmetic it is `S / d` for the exact sum S and the divisor d, and the library's own score is within the model's
-//! rounding r of that (`model::band`). So where the library's scores of A and of B are more than eps apart,
-//! `|S_B / d_B - S_A / d_A| > eps - r_A - r_B`. (A model beside itself has the same bits, if its file fixes them: nothing is
-//! rounded differently then, and the two roundings count for nothing.) For each output there are two systems of one row, one for each sign. Rows are
-//! over integers, so both sides are multiplied by `d_A d_B 2^-q`, where `2^q` is the larger power of two that
-//! divides both divisors.
+//! The score of an output is what the library adds up, divided where it averages, before any link
+//! function. In exact arithmetic it is `S / d` for the exact sum S and the divisor d, and the
+//! library's own score is within the model's rounding r of that (`model::band`). So where the
+//! library's scores of A and of B are more than eps apart, `|S_B / d_B - S_A / d_A| > eps - r_A -
+//! r_B`. (A model beside itself has the same bits, if its file fixes them: nothing is rounded
+//! differently then, and the two roundings count for nothing.) For each output there are two
+//! systems of one row, one for each sign. Rows are over integers, so both sides are multiplied by
+//! `d_A d_B 2^-q`, where `2^q` is the larger power of two that divides both divisors.
 
 use num_traits::ToPrimitive;
 use secateur_model::{ClassId, Decision, Ensemble, Exact, Predictor};
@@ -33,7 +35,8 @@ impl Scores {
         let limit = Exact::from_f64(within).filter(|_| !within.is_sign_negative());
         let limit = limit.ok_or(Refused::ClaimWithin { within })?;
         let groups = matched_groups(original, pruned)?;
-        // Scores of classes belong to their labels, and both models have to have these in one order.
+        // Scores of classes belong to their labels, and both models have to have these in one
+        // order.
         if original.decision().is_classifier() && pruned.decision().is_classifier() {
             let classes = match_classes(original, pruned);
             let in_order =
@@ -79,13 +82,14 @@ impl Scores {
         self.groups[output]
     }
 
-    /// What the combination of an output's sums exceeds wherever the libraries' scores may be too far apart.
+    /// What the combination of an output's sums exceeds wherever the libraries' scores may be too
+    /// far apart.
     pub(crate) fn bound(&self, output: usize) -> Exact {
         &(&self.within - &self.roundings[output]) * &self.unit
     }
 
-    /// Is the pruned model's score of an output not too far above (below) the original's on this input, as the libraries
-    /// compute them?
+    /// Is the pruned model's score of an output not too far above (below) the original's on this
+    /// input, as the libraries compute them?
     pub(crate) fn holds(
         &self,
         models: [&Ensemble; 2],
@@ -113,8 +117,9 @@ impl Scores {
     }
 }
 
-/// Which sums are compared: those of the same place. A binary classifier that takes the higher of its two scores beside one
-/// that has a single score and a threshold: its second score beside that one, both for the second class.
+/// Which sums are compared: those of the same place. A binary classifier that takes the higher of
+/// its two scores beside one that has a single score and a threshold: its second score beside that
+/// one, both for the second class.
 fn matched_groups(original: &Ensemble, pruned: &Ensemble) -> Result<Vec<[usize; 2]>, Refused> {
     let threshold = |model: &Ensemble| matches!(model.decision(), Decision::Threshold { .. });
     let higher_of_two = |model: &Ensemble| matches!(model.decision(), Decision::Argmax);
@@ -126,8 +131,8 @@ fn matched_groups(original: &Ensemble, pruned: &Ensemble) -> Result<Vec<[usize; 
     }
 }
 
-/// Between which numbers a library's score of an input lies, times the divisor: its very bits where the file fixes them,
-/// else what the leaves of the input allow.
+/// Between which numbers a library's score of an input lies, times the divisor: its very bits where
+/// the file fixes them, else what the leaves of the input allow.
 fn range(model: &Ensemble, predictor: &Predictor<'_>, row: &[f64], output: usize) -> Option<[Exact; 2]> {
     let divisor = divisor(model);
     if !model.scores_vary() {
