@@ -67,8 +67,9 @@ impl Verdict {
     }
 }
 
-/// Why a claim about one domain does not cover another, for inputs of this model; `None` where it does. With `mixed` the
-/// claim is about f32 numbers alone ([`Accepted`](secateur_model::Accepted)).
+/// Why a claim about one domain does not cover another, for inputs of this model; `None` where it
+/// does. With `mixed` the claim is about f32 numbers alone
+/// ([`Accepted`](secateur_model::Accepted)).
 pub fn domain_not_covered(
     claimed: &Domain,
     mixed: bool,
@@ -82,8 +83,8 @@ pub fn domain_not_covered(
     covers(&fits(claimed), mixed, &fits(asked), columns).err()
 }
 
-/// Does a claim say what is asked for? One about exact sums says nothing of what a library decides, and one about
-/// decisions nothing of ties.
+/// Does a claim say what is asked for? One about exact sums says nothing of what a library decides,
+/// and one about decisions nothing of ties.
 fn reaches(band: BandClaim, asked: f64) -> bool {
     match band {
         BandClaim::Exact => asked == 0.0,

@@ -1,5 +1,5 @@
-//! What a certificate says about smaller models: points, columns, cuts, covers and crossings. Their numbers come from
-//! `secateur-lower`, what follows from them from the kernel.
+//! What a certificate says about smaller models: points, columns, cuts, covers and crossings. Their
+//! numbers come from `secateur-lower`, what follows from them from the kernel.
 
 use secateur_certificate::{Intercept, Step};
 use secateur_kernel::{Cover, Crossings, Cuts, Refusal};

@@ -1,9 +1,10 @@
 //! Does a claim's domain hold every input of another? What `secateur-check --domain` asks.
 //!
-//! Both domains are products: single columns and groups of columns, no column in two of them. A product that is not
-//! empty lies in another exactly if each part of the other holds the projection of the first onto its columns. The
-//! projection of a product onto some columns is the product of the projections of its parts, so it can be listed
-//! wherever it is finite and small. Where it is not, the answer is "not comparable", which is a refusal.
+//! Both domains are products: single columns and groups of columns, no column in two of them. A
+//! product that is not empty lies in another exactly if each part of the other holds the projection
+//! of the first onto its columns. The projection of a product onto some columns is the product of
+//! the projections of its parts, so it can be listed wherever it is finite and small. Where it is
+//! not, the answer is "not comparable", which is a refusal.
 //!
 //! Written from the specification (section 2 of `certificate-v2.md`), with nothing of the search.
 
@@ -16,8 +17,9 @@ const MOST_TUPLES: usize = 1 << 16;
 /// Whole numbers up to this magnitude are f32 values.
 const WHOLE_F32: f64 = 16_777_216.0;
 
-/// Is every input of `asked` one of `claimed`, where only f32 numbers count if the claim is about models that read different
-/// number types (`mixed`)? A reason in words where it is not, or where that cannot be told.
+/// Is every input of `asked` one of `claimed`, where only f32 numbers count if the claim is about
+/// models that read different number types (`mixed`)? A reason in words where it is not, or where
+/// that cannot be told.
 pub(crate) fn covers(claimed: &Domain, mixed: bool, asked: &Domain, columns: usize) -> Result<(), String> {
     let note = if mixed {
         "; one model reads f64 and the other f32, so that the claim is about f32 numbers alone (in a domain: f32 = true, or \
@@ -54,8 +56,8 @@ pub(crate) fn covers(claimed: &Domain, mixed: bool, asked: &Domain, columns: usi
             return Err(format!("it has tuples that are not in the claim's group {number}{note}"));
         }
     }
-    // Inputs on which a model scores more are among those on which it scores as much. Nothing else tells that scores of
-    // other models let all inputs in.
+    // Inputs on which a model scores more are among those on which it scores as much. Nothing else
+    // tells that scores of other models let all inputs in.
     for own in claimed.wheres() {
         if !asked.wheres().iter().any(|there| there.is_within(own)) {
             return Err(format!("the claim is only about inputs where {}", own.words()));
@@ -92,7 +94,8 @@ fn listed(column: &Column) -> Option<Vec<f64>> {
     few.then(|| (0..=(max - min) as usize).map(|step| min + step as f64).collect())
 }
 
-/// What a domain lets these columns hold together, in their order; `None` where that is not a short list.
+/// What a domain lets these columns hold together, in their order; `None` where that is not a short
+/// list.
 fn projection(domain: &Domain, columns: &[FeatureId]) -> Option<Vec<Vec<f64>>> {
     let mut tuples: Vec<BTreeMap<FeatureId, f64>> = vec![BTreeMap::new()];
     let mut done: Vec<FeatureId> = Vec::new();

@@ -1,4 +1,5 @@
-//! Problems and proofs as text (`docs/spec/dump.md`), so that others can check them with a kernel of their own; and the way back.
+//! Problems and proofs as text (`docs/spec/dump.md`), so that others can check them with a kernel
+//! of their own; and the way back.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};

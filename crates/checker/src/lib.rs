@@ -1,18 +1,21 @@
 //! Accepts or refuses a certificate that two models decide alike, or that their scores are near.
 //!
-//! `secateur-lower` says what a claim means and turns it, with the two models, into problems about whole numbers;
-//! `secateur-kernel` decides whether the steps of a certificate show that no cell solves them. This crate reads a certificate,
-//! demands every problem of its claim in order, hands each step to the kernel, and says the verdict in words.
+//! `secateur-lower` says what a claim means and turns it, with the two models, into problems about
+//! whole numbers; `secateur-kernel` decides whether the steps of a certificate show that no cell
+//! solves them. This crate reads a certificate, demands every problem of its claim in order, hands
+//! each step to the kernel, and says the verdict in words.
 //!
 //! # What is trusted
-//! `secateur-model` (what a model computes, its rounding, the grid), `secateur-certificate` (the reader), `secateur-lower`,
-//! `secateur-kernel`, and this crate. Nothing of the search, and nothing that reads the file of a model: whoever starts from files
-//! trusts their readers too (`secateur-formats`). `SOUNDNESS.md` has the whole list, with sizes. What the certificates of packed
-//! files and of source prove is in `secateur-source`, and the program in `secateur-check`.
+//! `secateur-model` (what a model computes, its rounding, the grid), `secateur-certificate` (the
+//! reader), `secateur-lower`, `secateur-kernel`, and this crate. Nothing of the search, and nothing
+//! that reads the file of a model: whoever starts from files trusts their readers too
+//! (`secateur-formats`). `SOUNDNESS.md` has the whole list, with sizes. What the certificates of
+//! packed files and of source prove is in `secateur-source`, and the program in `secateur-check`.
 //!
 //! # Threads
-//! [`check`] has one thread. With [`check_with_threads`] several threads follow the whole certificate, each leaves parts of it to
-//! the others, and all of them have to accept (`shares.rs`).
+//! [`check`] has one thread. With [`check_with_threads`] several threads follow the whole
+//! certificate, each leaves parts of it to the others, and all of them have to accept
+//! (`shares.rs`).
 //!
 //! # Where to read
 //! `run` takes the steps in the order that the claim needs and hands them to the kernel. `verdict`
@@ -44,8 +47,8 @@ use shares::Share;
 pub use shares::check_with_threads;
 pub use verdict::{ColumnBound, Limits, Proved, Verdict};
 
-/// Checks a certificate for these two models. The pruned model's columns are in the order of the original's
-/// (see [`aligned`]). An error says that this is no certificate at all.
+/// Checks a certificate for these two models. The pruned model's columns are in the order of the
+/// original's (see [`aligned`]). An error says that this is no certificate at all.
 pub fn check(
     original: &Ensemble,
     pruned: &Ensemble,
@@ -67,8 +70,8 @@ pub fn check_until(
     check_where(original, pruned, &[], certificate, limits, stop)
 }
 
-/// As [`check_until`], for claims about inputs on which other models have certain scores: a certificate names these by
-/// their digests, and each of them has to be among `scorers`.
+/// As [`check_until`], for claims about inputs on which other models have certain scores: a
+/// certificate names these by their digests, and each of them has to be among `scorers`.
 pub fn check_where(
     original: &Ensemble,
     pruned: &Ensemble,
@@ -80,7 +83,8 @@ pub fn check_where(
     check_share(original, pruned, scorers, certificate, limits, stop, Share::WHOLE, None)
 }
 
-/// As [`check_where`], and writes every problem with its proof as text. An error of writing is that of [`Dump::finish`].
+/// As [`check_where`], and writes every problem with its proof as text. An error of writing is that
+/// of [`Dump::finish`].
 pub fn check_and_dump(
     original: &Ensemble,
     pruned: &Ensemble,

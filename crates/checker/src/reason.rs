@@ -1,9 +1,10 @@
-//! Why a certificate is not accepted: for every reason a code that never changes, the numbers that decided, and a sentence
-//! that names them.
+//! Why a certificate is not accepted: for every reason a code that never changes, the numbers that
+//! decided, and a sentence that names them.
 //!
-//! A reason comes from one of three places: the claim or a number in a step cannot be lowered ([`Refused`], in
-//! `secateur-lower`), the kernel refuses a step (`secateur_kernel::Refusal`, put into words here), or the steps are not what the
-//! claim needs. Every reason has its code in section 8 of the specification, and a case in `tests/it/corpus.rs`.
+//! A reason comes from one of three places: the claim or a number in a step cannot be lowered
+//! ([`Refused`], in `secateur-lower`), the kernel refuses a step (`secateur_kernel::Refusal`, put
+//! into words here), or the steps are not what the claim needs. Every reason has its code in
+//! section 8 of the specification, and a case in `tests/it/corpus.rs`.
 
 use std::fmt;
 
@@ -51,7 +52,8 @@ impl Reason {
         matches!(self, Self::Unproved(Unproved::Stopped))
     }
 
-    /// The sentence, followed in parentheses by the code and the step (none: the claim itself is refused).
+    /// The sentence, followed in parentheses by the code and the step (none: the claim itself is
+    /// refused).
     pub fn describe(&self, step: Option<u64>) -> String {
         let place = step.map_or_else(|| "the claim".to_owned(), |step| format!("step {step}"));
         format!("{} ({} at {place})", self.message(), self.code())
@@ -91,8 +93,8 @@ fn side(below: bool) -> &'static str {
 }
 
 reasons! {
-    /// Why steps do not prove a claim, with the numbers that decided. Steps, trees, axes, cells, classes, lenses and cuts are
-    /// counted from 0; `low..high` leaves `high` out.
+    /// Why steps do not prove a claim, with the numbers that decided. Steps, trees, axes, cells,
+    /// classes, lenses and cuts are counted from 0; `low..high` leaves `high` out.
     Unproved:
     /// The band of the claim is larger than the one that was asked for.
     ClaimBandAsked { claimed: Option<f64>, asked: f64 } = "claim.band_asked",
@@ -182,8 +184,8 @@ reasons! {
     /// A fixed axis that does not exist.
     JoinAxis { axis: u32, axes: usize } = "join.axis",
         "The join fixes axis {axis}, and the grid has {axes} axes, counted from 0.";
-    /// Two halves of a box meet in a part where not all cells are alike, or where a cell satisfies every row and in
-    /// exact arithmetic or in the library the decision differs.
+    /// Two halves of a box meet in a part where not all cells are alike, or where a cell satisfies
+    /// every row and in exact arithmetic or in the library the decision differs.
     JoinSolution { input: Vec<f64>, winner: u32, alike: bool } = "join.solution",
         "The two halves of the box meet at the input {}: {}.", input_words(input),
         if *alike { format!("the original decides class {winner} there, and the pruned model does not") }

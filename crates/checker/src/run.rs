@@ -16,7 +16,8 @@ use crate::reason::{Reason, Unproved};
 use crate::shares::{Parts, Place, Share};
 use crate::verdict::{Limits, Proved};
 
-/// How many steps are checked between two questions whether to stop. Rules whose single steps take long ask by themselves.
+/// How many steps are checked between two questions whether to stop. Rules whose single steps take
+/// long ask by themselves.
 const POLL: u64 = 16;
 
 /// What a check may spend, when it has to stop, and which part of it is to be done.
@@ -202,7 +203,8 @@ impl Run<'_, '_, '_> {
                 self.begin(asked, Slack::Global)
             }
             Step::End { complete, .. } => {
-                // A model decides as it does itself: no system has to be shown empty, but none may be begun in vain.
+                // A model decides as it does itself: no system has to be shown empty, but none may
+                // be begun in vain.
                 let shown =
                     self.systems == self.pair.systems() || self.systems == 0 && self.pair.is_one_model();
                 if complete && !self.bounds.is_open() && shown {

@@ -1,12 +1,15 @@
 //! Several threads that check one certificate together.
 //!
-//! Every thread follows the whole certificate, and leaves parts of it to others: a *part* is a box with all that its proof splits it into, and each part
-//! has one owner. Whoever is not the owner of a part only counts its boxes, to see where it ends; everything outside of parts is checked by
+//! Every thread follows the whole certificate, and leaves parts of it to others: a *part* is a box
+//! with all that its proof splits it into, and each part has one owner. Whoever is not the owner of
+//! a part only counts its boxes, to see where it ends; everything outside of parts is checked by
 //! every thread. The certificate is accepted if every thread accepts it.
 //!
-//! Sound because each box is checked by somebody, from the same state as in a check by one thread: a box in no part by all, a box in some part by the owner of the
-//! outermost part that it is in, who leaves nothing out inside of it. This holds whatever the list of parts is; the list only shares the work out.
-//! A refusal is that of the first step that any thread refuses, which is the one that a single thread refuses.
+//! Sound because each box is checked by somebody, from the same state as in a check by one thread:
+//! a box in no part by all, a box in some part by the owner of the outermost part that it is in,
+//! who leaves nothing out inside of it. This holds whatever the list of parts is; the list only
+//! shares the work out. A refusal is that of the first step that any thread refuses, which is the
+//! one that a single thread refuses.
 
 use std::io::Read;
 use std::sync::Mutex;
@@ -34,7 +37,8 @@ impl Share<'_> {
     /// All of it.
     pub(crate) const WHOLE: Share<'static> = Share { parts: &[], thread: 0, threads: 1 };
 
-    /// Does a part begin with this step, and is it left to another thread? `None` where none begins.
+    /// Does a part begin with this step, and is it left to another thread? `None` where none
+    /// begins.
     pub(crate) fn leaves_out(&self, step: u64) -> Option<bool> {
         let part = self.parts.binary_search(&step).ok()?;
         Some(part % self.threads != self.thread)
@@ -46,7 +50,8 @@ pub(crate) struct Parts<'a> {
     share: Share<'a>,
     /// The next step is the first of its box.
     fresh: bool,
-    /// In a part: whether it is left to another thread, and how many of its boxes are still to come.
+    /// In a part: whether it is left to another thread, and how many of its boxes are still to
+    /// come.
     inside: Option<(bool, u64)>,
 }
 
@@ -63,7 +68,8 @@ impl<'a> Parts<'a> {
         Self { share, fresh: true, inside: None }
     }
 
-    /// Where the next step of a proof belongs. Lenses, which come before the first box, are for all.
+    /// Where the next step of a proof belongs. Lenses, which come before the first box, are for
+    /// all.
     pub(crate) fn place(&mut self, step: &kernel::Step, at: u64) -> Place {
         use kernel::Step::{Cells, Close, Join, Lens, Meet, Narrow, Split};
         if matches!(step, Lens(_) | Meet(_)) {
@@ -88,8 +94,9 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// As [`check_where`](crate::check_where), by so many threads. The certificate is in memory because all threads must see the same one: a file that
-/// somebody changes in the meantime could show each of them another. Each thread lays the models out for itself, so memory grows with their number.
+/// As [`check_where`](crate::check_where), by so many threads. The certificate is in memory because
+/// all threads must see the same one: a file that somebody changes in the meantime could show each
+/// of them another. Each thread lays the models out for itself, so memory grows with their number.
 pub fn check_with_threads(
     original: &Ensemble,
     pruned: &Ensemble,
@@ -118,7 +125,8 @@ pub fn check_with_threads(
     first
 }
 
-/// Where an answer stands among those of all threads: a refusal by its step, before what is not readable, before what is accepted.
+/// Where an answer stands among those of all threads: a refusal by its step, before what is not
+/// readable, before what is accepted.
 fn place(answer: &Result<Verdict, ReadError>) -> (u8, u64) {
     match answer {
         Ok(Verdict::Invalid { step, .. } | Verdict::Incomplete { step, .. }) => {
@@ -129,8 +137,8 @@ fn place(answer: &Result<Verdict, ReadError>) -> (u8, u64) {
     }
 }
 
-/// The parts of a certificate: the largest boxes whose proofs have at most so many steps. What cannot be read has none here, and those who
-/// check it say why.
+/// The parts of a certificate: the largest boxes whose proofs have at most so many steps. What
+/// cannot be read has none here, and those who check it say why.
 fn parts(certificate: impl Read, largest: u64) -> Vec<u64> {
     let mut found = Vec::new();
     let Ok(mut reader) = Reader::new(certificate) else { return found };

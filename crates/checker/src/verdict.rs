@@ -1,4 +1,5 @@
-//! What the checker says: a verdict, what a valid certificate proves, and the limits that a checker has.
+//! What the checker says: a verdict, what a valid certificate proves, and the limits that a checker
+//! has.
 
 use secateur_certificate::{Claim, Intercept};
 use secateur_lower::MatchedLabels;
@@ -19,7 +20,8 @@ pub enum Verdict {
         /// The step, counted from 0; none where the claim itself is refused.
         step: Option<u64>,
     },
-    /// Not known: the certificate says that it is not complete, or a limit of the checker was reached.
+    /// Not known: the certificate says that it is not complete, or a limit of the checker was
+    /// reached.
     Incomplete {
         /// What is missing, or which limit was reached.
         reason: Reason,
@@ -33,8 +35,8 @@ pub enum Verdict {
 pub struct Proved {
     /// The claim.
     pub claim: Claim,
-    /// What both libraries take, as the cells of the proof were laid out for it: the inputs of the claim are those of its
-    /// domain among these.
+    /// What both libraries take, as the cells of the proof were laid out for it: the inputs of the
+    /// claim are those of its domain among these.
     pub accepted: Accepted,
     /// How category labels were matched.
     pub labels: MatchedLabels,
@@ -46,7 +48,8 @@ pub struct Proved {
     pub columns: Option<ColumnBound>,
     /// A lower bound on the total cost of those columns, where costs were given.
     pub cost: Option<ColumnBound>,
-    /// A lower bound on the threshold splits of any ensemble that decides alike, where one was proved.
+    /// A lower bound on the threshold splits of any ensemble that decides alike, where one was
+    /// proved.
     pub thresholds: Option<u64>,
 }
 
@@ -59,8 +62,8 @@ pub struct ColumnBound {
     pub columns: u64,
     /// What the models may do with the intercept.
     pub intercept: Intercept,
-    /// The pruned model has no more trees than the bound (only where every column counts as one, and so does
-    /// a constant where it is counted).
+    /// The pruned model has no more trees than the bound (only where every column counts as one,
+    /// and so does a constant where it is counted).
     pub reached: bool,
 }
 
@@ -71,7 +74,8 @@ pub struct Limits {
     pub kernel: secateur_kernel::Limits,
     /// Values in the table of points.
     pub point_values: usize,
-    /// Steps of the largest part that one of several threads checks for the others. Every number gives the same verdicts.
+    /// Steps of the largest part that one of several threads checks for the others. Every number
+    /// gives the same verdicts.
     pub part_steps: u64,
 }
 

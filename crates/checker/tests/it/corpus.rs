@@ -1,6 +1,6 @@
-//! The corpus in `testdata/certificates`: what must be accepted, what must be refused and why, and what is no
-//! certificate. `SECATEUR_WRITE_CORPUS=1 cargo test -p secateur-checker --test corpus` writes it anew; without
-//! that, the committed files are compared with what would be written.
+//! The corpus in `testdata/certificates`: what must be accepted, what must be refused and why, and
+//! what is no certificate. `SECATEUR_WRITE_CORPUS=1 cargo test -p secateur-checker --test corpus`
+//! writes it anew; without that, the committed files are compared with what would be written.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -188,7 +188,8 @@ fn cases(models: &Models) -> Vec<Case> {
     add("accept", "three_classes", THREE, three.write(), None);
     add("accept", "meet", STUMPS, met.write(), None);
     add("accept", "bounds", STUMPS, bounded.write(), None);
-    // Both decisions need the first stump or a constant; with the constant counted the cover says so.
+    // Both decisions need the first stump or a constant; with the constant counted the cover says
+    // so.
     let mut counted = met.clone();
     counted.steps.extend(counted_steps(width));
     add("accept", "counted_constant", STUMPS, counted.write(), None);
@@ -206,7 +207,8 @@ fn cases(models: &Models) -> Vec<Case> {
 
     let join = joined(BINARY, Band::Score(0.001));
     add("accept", "join", BINARY, join.write(), None);
-    // Each of six systems at once: the original's lead over the class that the other one's row is about.
+    // Each of six systems at once: the original's lead over the class that the other one's row is
+    // about.
     let itself = ["three", "three"];
     let mut whole = certificate(itself, Band::Exact);
     whole.steps.retain(|step| matches!(step, Step::Stack { .. } | Step::System { .. }));
@@ -655,7 +657,8 @@ fn answer(
     }
 }
 
-/// Reasons that need other models or limits than the corpus has; `rules.rs` and `labels.rs` have them.
+/// Reasons that need other models or limits than the corpus has; `rules.rs` and `labels.rs` have
+/// them.
 const ELSEWHERE: &[&str] = &[
     "claim.features",
     "claim.steps",

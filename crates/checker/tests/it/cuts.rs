@@ -1,5 +1,6 @@
-//! Claims about decisions at a cut of the caller's: proved, refuted and checked as they are defined, and never taken
-//! for a claim about the libraries' own decisions, nor for one about another cut.
+//! Claims about decisions at a cut of the caller's: proved, refuted and checked as they are
+//! defined, and never taken for a claim about the libraries' own decisions, nor for one about
+//! another cut.
 
 use crate::common::{Opened, stump_pair};
 use fastrand::Rng;
@@ -23,9 +24,9 @@ fn pair(rng: &mut Rng, seed: u64) -> (Ensemble, Ensemble) {
     (first, second)
 }
 
-/// Is the claim true on every cell? From its definition: wherever the first model's exact score is farther from its cut
-/// than the band, the score that the second model's library computes is on the same side of its own cut, and farther
-/// from it than the gap.
+/// Is the claim true on every cell? From its definition: wherever the first model's exact score is
+/// farther from its cut than the band, the score that the second model's library computes is on the
+/// same side of its own cut, and farther from it than the gap.
 fn is_true(models: [&Ensemble; 2], cuts: [Cut; 2], band: f64) -> bool {
     let [first, second] = [models[0].cut_at(cuts[0]).unwrap(), models[1].cut_at(cuts[1]).unwrap()];
     let predictor = Predictor::new(&second);
@@ -78,7 +79,8 @@ fn a_cut_is_proved_and_checked_by_its_definition() {
             let Verdict::Valid(valid) = verdict else { panic!("seed {seed}: {verdict:?}") };
             assert_eq!(valid.claim.cuts(), Some(cuts));
         }
-        // The same proof for other cuts, and for the libraries' own rules: refused, or true all the same.
+        // The same proof for other cuts, and for the libraries' own rules: refused, or true all the
+        // same.
         let Statement::Decisions { local_rounding, band: claimed, .. } = opened.claim.statement else {
             unreachable!("a claim about decisions")
         };

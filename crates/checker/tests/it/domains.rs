@@ -107,9 +107,9 @@ fn changed(domain: &Domain, width: usize) -> Vec<Domain> {
     all.into_iter().flatten().filter(|other| other != domain).collect()
 }
 
-/// Asks for a claim of which it is known whether it is true: was it refuted, and the certificate. What is shown against it has
-/// to lie in the domain, and so has what is nearer to other inputs of it. `None` where the last bits of a free order of
-/// addition decide.
+/// Asks for a claim of which it is known whether it is true: was it refuted, and the certificate.
+/// What is shown against it has to lie in the domain, and so has what is nearer to other inputs of
+/// it. `None` where the last bits of a free order of addition decide.
 fn known_truth(
     comparison: &Comparison<'_>,
     drawn: &Domain,
@@ -279,8 +279,8 @@ fn a_claim_covers_what_its_domain_holds() {
     assert!(covered > 500 && outside > 200, "a weak test");
 }
 
-/// Claims about inputs on which other models have certain scores, judged on every such input; and what the checker makes of
-/// another model, another bound, another score and another side.
+/// Claims about inputs on which other models have certain scores, judged on every such input; and
+/// what the checker makes of another model, another bound, another score and another side.
 #[test]
 fn scores_of_other_models_are_proved_and_checked_for_their_inputs_alone() {
     let digest = |model: &Ensemble| Digest::of(model).0;

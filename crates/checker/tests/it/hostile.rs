@@ -1,7 +1,8 @@
-//! Hostile certificates: whatever the bytes are, the checker answers, and never accepts a false claim.
+//! Hostile certificates: whatever the bytes are, the checker answers, and never accepts a false
+//! claim.
 //!
-//! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-checker --test hostile` runs longer; the libFuzzer target
-//! `certificate` in `fuzz/` feeds the same steps.
+//! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-checker --test hostile` runs longer; the
+//! libFuzzer target `certificate` in `fuzz/` feeds the same steps.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Category labels: a proof about codes is no proof about labels, and the checker sees that by itself.
+//! Category labels: a proof about codes is no proof about labels, and the checker sees that by
+//! itself.
 
 use crate::common::{Opened, certified};
 use secateur_checker::{MatchedLabels, Reason, Refused, Verdict};

@@ -1,4 +1,5 @@
-//! The checker's tests, one module for each thing that it must accept or refuse; one binary, so that they are linked once.
+//! The checker's tests, one module for each thing that it must accept or refuse; one binary, so
+//! that they are linked once.
 
 mod common;
 mod corpus;

@@ -1,5 +1,6 @@
-//! Every field of accepted certificates is changed, one at a time. What must be refused always is asserted to
-//! be; the other kinds of change are listed with the reason why an accepted one is harmless.
+//! Every field of accepted certificates is changed, one at a time. What must be refused always is
+//! asserted to be; the other kinds of change are listed with the reason why an accepted one is
+//! harmless.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +10,18 @@ use secateur_model::{Ensemble, Grid};
 use secateur_oracle::{Band, Options, exact_class};
 use secateur_testkit::{every_row, leads_by_more_than};
 
-/// Kinds of change that may leave a proof a proof. In each case the checker applies its rules to the changed
-/// content, so whatever passes proves the claim that the changed certificate makes:
+/// Kinds of change that may leave a proof a proof. In each case the checker applies its rules to
+/// the changed content, so whatever passes proves the claim that the changed certificate makes:
 /// - `band up`: a larger band is a weaker claim; fewer inputs are left in the systems;
-/// - `band down`, `slack`: a stronger or another claim whose systems the same bounds happen to close;
-/// - `scope narrowed`: a weaker claim, about fewer cells; steps that name a missing cell no longer fit;
-/// - `scope widened`: the stronger claim, where missing values share the fate of others or the bounds of the
-///   same steps hold for them too;
+/// - `band down`, `slack`: a stronger or another claim whose systems the same bounds happen to
+///   close;
+/// - `scope narrowed`: a weaker claim, about fewer cells; steps that name a missing cell no longer
+///   fit;
+/// - `scope widened`: the stronger claim, where missing values share the fate of others or the
+///   bounds of the same steps hold for them too;
 /// - `stack dropped`, `tree out of stack`: stacks only make bounds tighter; trees stand alone then;
-/// - `lens`, `multiplier`, `lens dropped`, `lens doubled`: another combination of rows that closes the box too;
+/// - `lens`, `multiplier`, `lens dropped`, `lens doubled`: another combination of rows that closes
+///   the box too;
 /// - `narrow`, `narrow dropped`: less or something else is cut off, and the boxes still close;
 /// - `join row`, `fixed`: the box holds no solution of other rows either; any axes may be fixed;
 /// - `cell`, `axis`, `first side`: another split whose two sides the following steps close as well;

@@ -1,4 +1,5 @@
-//! Random ensembles of every kind: what the oracle proves, the checker accepts, and brute force confirms.
+//! Random ensembles of every kind: what the oracle proves, the checker accepts, and brute force
+//! confirms.
 
 use crate::common::{Opened, kernel_limits};
 use fastrand::Rng;
@@ -89,7 +90,8 @@ fn what_the_oracle_proves_the_checker_accepts() {
         };
         let bytes = certificate.finish(true).unwrap();
         let verdict = check(&first, &second, &bytes[..], &Limits::default()).unwrap();
-        // Without masks of leaves, as for large trees, the checker says the same; but it joins only pieces with masks.
+        // Without masks of leaves, as for large trees, the checker says the same; but it joins only
+        // pieces with masks.
         let unmasked = kernel_limits(|limits| limits.masked_leaves = 0);
         match check(&first, &second, &bytes[..], &unmasked).unwrap() {
             Verdict::Incomplete { reason, .. } if reason.code() == "limit.join" => unjoined += 1,
@@ -122,7 +124,8 @@ fn what_the_oracle_proves_the_checker_accepts() {
     assert!(joins > 50 && fixing > 10 && unjoined < valid / 4, "{joins} {fixing} {unjoined}");
 }
 
-/// A model that only a search over boxes compares with itself, when nothing that the two have in common is seen.
+/// A model that only a search over boxes compares with itself, when nothing that the two have in
+/// common is seen.
 fn large(features: u32, trees: u32, thresholds: u32) -> Ensemble {
     let mut rng = Rng::with_seed(7);
     let mut shape = Shape::random(&mut rng);

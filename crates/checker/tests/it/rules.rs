@@ -1,4 +1,5 @@
-//! Refusals that need other models or limits than the corpus has, and what bounds mean, by brute force.
+//! Refusals that need other models or limits than the corpus has, and what bounds mean, by brute
+//! force.
 
 use std::sync::Arc;
 
@@ -45,8 +46,9 @@ fn assert_refused(reason: Option<Reason>, code: &str, names: &[&str]) {
     }
 }
 
-/// A check that is ended is never a verdict about the certificate: at whichever question it ends, the answer is
-/// that it was stopped, and with one question more than there are it is what it always is.
+/// A check that is ended is never a verdict about the certificate: at whichever question it ends,
+/// the answer is that it was stopped, and with one question more than there are it is what it
+/// always is.
 #[test]
 fn a_check_that_is_stopped_says_so() {
     let (mut meets, mut boxes, mut joins) = (0, 0, 0);
@@ -116,7 +118,8 @@ fn models_of_different_columns_are_refused() {
     assert_refused(reason, "claim.features", &["original has 1 columns", "pruned model has 2"]);
 }
 
-/// Digests are of the models, so this certificate fits all of these files; the claim would be false of some.
+/// Digests are of the models, so this certificate fits all of these files; the claim would be false
+/// of some.
 #[test]
 fn models_behind_different_steps_are_refused() {
     let behind = |content: &[u8]| {
@@ -155,7 +158,8 @@ fn an_order_of_addition_that_may_decide_is_refused() {
         let reason = reason_with(&opened, [&sure, &shaky], &Limits::default());
         assert_refused(reason, expected, &["At the input (0.0) the original decides class 1"]);
     }
-    // So is one whose intercept is known up to an error only, although its stored bits come out right.
+    // So is one whose intercept is known up to an error only, although its stored bits come out
+    // right.
     let blurred = constants_with(&[1e16, -1e16, 1.0], Order::File, 2.0);
     let steps = vec![FIRST, Step::Cells, SECOND, Step::Cells];
     let opened = Opened { claim: claim(&sure, &blurred, BandClaim::Score(0.5)), steps };
@@ -189,8 +193,8 @@ fn a_join_judges_what_reaches_both_bounds_as_cells_are_judged() {
 
 #[test]
 fn a_join_of_the_whole_space_decides_as_brute_force_does() {
-    // Whatever axes are fixed: a join that is accepted proves a claim that is true. With two classes and exact
-    // arithmetic no true claim is refused.
+    // Whatever axes are fixed: a join that is accepted proves a claim that is true. With two
+    // classes and exact arithmetic no true claim is refused.
     let (mut accepted, mut refused, mut more_classes) = (0, 0, 0);
     for seed in 0..1200 {
         let mut rng = Rng::with_seed(seed);
@@ -343,8 +347,8 @@ impl IntoExact for f64 {
     }
 }
 
-/// The exact lead of a class over another in the model of these column weights (a tree each), with the
-/// intercept scaled by `scale`.
+/// The exact lead of a class over another in the model of these column weights (a tree each), with
+/// the intercept scaled by `scale`.
 fn lead(
     model: &Ensemble,
     weights: &[f64],
@@ -382,7 +386,8 @@ fn lead(
 
 #[test]
 fn no_model_of_the_family_escapes_an_accepted_cut() {
-    // Random cuts; for those that are accepted, no random weights outside the cut's columns lead everywhere.
+    // Random cuts; for those that are accepted, no random weights outside the cut's columns lead
+    // everywhere.
     let (mut accepted, mut refused, mut faithful) = (0, 0, 0);
     for seed in 0..1500 {
         let mut rng = Rng::with_seed(seed);

@@ -1,5 +1,5 @@
-//! Claims about inputs without missing values: proved, refuted and checked for those inputs, and never taken for
-//! a claim about every input.
+//! Claims about inputs without missing values: proved, refuted and checked for those inputs, and
+//! never taken for a claim about every input.
 
 use crate::common::{self, Opened};
 use fastrand::Rng;
@@ -45,8 +45,8 @@ fn turned(rng: &mut Rng, tree: &Tree) -> TreeBuilder {
     copy
 }
 
-/// Rows for every cell of both models over all inputs; where a missing value stands for unseen categories too, one
-/// of those as well.
+/// Rows for every cell of both models over all inputs; where a missing value stands for unseen
+/// categories too, one of those as well.
 fn all_rows(first: &Ensemble, second: &Ensemble) -> Vec<Vec<f64>> {
     let grid = Grid::new(&[first, second]).unwrap();
     let mut rows: Vec<Vec<f64>> = every_row(&grid).collect();

@@ -1,5 +1,5 @@
-//! Claims about scores: what the oracle proves the checker accepts, what brute force refutes it refuses, and every field of
-//! accepted certificates is changed.
+//! Claims about scores: what the oracle proves the checker accepts, what brute force refutes it
+//! refuses, and every field of accepted certificates is changed.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,8 @@ fn exact(value: f64) -> Exact {
     Exact::from_f64(value).expect("finite")
 }
 
-/// The greatest distance of the scores that the libraries compute, over every cell of the domain, by the definition of the claim.
+/// The greatest distance of the scores that the libraries compute, over every cell of the domain,
+/// by the definition of the claim.
 fn greatest(first: &Ensemble, second: &Ensemble, domain: &Domain) -> Exact {
     let models = [first.within(domain).unwrap(), second.within(domain).unwrap()];
     let grid = Grid::new(&[&models[0], &models[1]]).unwrap();
@@ -171,8 +172,9 @@ fn a_limit_below_the_truth_is_refused() {
     assert!(tried > 800 && by_cells > 400, "{tried} {by_cells}: a weak test");
 }
 
-/// Kinds of change that may leave a proof a proof: as in `mutations.rs`, whatever passes proves the claim that the changed
-/// certificate makes. `within` also: up is a weaker claim, and down one that the same bounds happen to prove.
+/// Kinds of change that may leave a proof a proof: as in `mutations.rs`, whatever passes proves the
+/// claim that the changed certificate makes. `within` also: up is a weaker claim, and down one that
+/// the same bounds happen to prove.
 const HARMLESS: &[&str] = &[
     "within",
     "scope",
@@ -385,8 +387,8 @@ fn models_whose_scores_cannot_be_compared_are_refused() {
     assert_eq!(code(&ours, &theirs, 10.0), "claim.classes");
 }
 
-/// A model beside itself rounds as itself does, so that a distance of zero is proved at once; not where the order is free, and
-/// not for a model that only rounds alike.
+/// A model beside itself rounds as itself does, so that a distance of zero is proved at once; not
+/// where the order is free, and not for a model that only rounds alike.
 #[test]
 fn a_model_is_at_no_distance_from_itself() {
     let mut at_once = 0;
@@ -411,7 +413,8 @@ fn a_model_is_at_no_distance_from_itself() {
     assert!(at_once > 25, "{at_once}");
 }
 
-/// The last bits of one model depend on an order that nobody knows: only a limit that leaves room for them is accepted.
+/// The last bits of one model depend on an order that nobody knows: only a limit that leaves room
+/// for them is accepted.
 #[test]
 fn free_orders_of_addition_count_against_the_claim() {
     let model = |order: Order, leaves: [f64; 3]| {

@@ -1,4 +1,5 @@
-//! Several threads that check one certificate: the verdict of one, whatever is wrong with it and wherever it is cut into parts.
+//! Several threads that check one certificate: the verdict of one, whatever is wrong with it and
+//! wherever it is cut into parts.
 
 use crate::common::{Opened, certified_with, searched_pair};
 use fastrand::Rng;
