@@ -1,31 +1,39 @@
 //! Is a packed file the model that it claims to be?
 //!
 //! # What is proved
-//! The packed file, as the runtime's own reader reads it by `docs/spec/packed-v1.md`, is the original with its nodes numbered anew: the same
-//! accepted inputs, columns and categories, classes and decision rule; intercepts, weights and leaves equal bit for bit;
-//! sums of the same type in the same order; and every tree, walked from the root in both, asks at every node the same
-//! question with the same answer for missing values and has the same leaves. So every rule that gives a raw score or a
-//! class from a model gives the same bits for both, on every input: "same bits".
+//! The packed file, as the runtime's own reader reads it by `docs/spec/packed-v1.md`, is the
+//! original with its nodes numbered anew: the same accepted inputs, columns and categories, classes
+//! and decision rule; intercepts, weights and leaves equal bit for bit; sums of the same type in
+//! the same order; and every tree, walked from the root in both, asks at every node the same
+//! question with the same answer for missing values and has the same leaves. So every rule that
+//! gives a raw score or a class from a model gives the same bits for both, on every input: "same
+//! bits".
 //!
-//! Class labels are compared where the original's file has any. Where it has none (XGBoost, LightGBM), the packed file may
-//! carry those that a live object had; which position wins is the same.
+//! Class labels are compared where the original's file has any. Where it has none (XGBoost,
+//! LightGBM), the packed file may carry those that a live object had; which position wins is the
+//! same.
 //!
-//! A reader that misreads the file makes another model of it, which is refused here: no other reader stands between.
+//! A reader that misreads the file makes another model of it, which is refused here: no other
+//! reader stands between.
 //!
-//! Not proved here: that the instructions which run the file follow the specification. They are tested, on every machine
-//! that wants to know (`secateur self-test`).
+//! Not proved here: that the instructions which run the file follow the specification. They are
+//! tested, on every machine that wants to know (`secateur self-test`).
 //!
 //! # Source
-//! Where the packed file is source (`model.c`), it is read and compared as the head of this crate says.
+//! Where the packed file is source (`model.c`), it is read and compared as the head of this crate
+//! says.
 //!
 //! # Quantised leaves
-//! Source with quantised leaves is another model, which [`crate::quantised()`] reads off it. What is proved of it: its scores are within a bound of those
-//! that the library computes, by a certificate of a claim about scores, or, without one, from the leaves of each tree by itself
-//! ([`crate::bound_by_trees`]); and, where that is claimed, that it decides as the model does, by a certificate of its own.
+//! Source with quantised leaves is another model, which [`crate::quantised()`] reads off it. What
+//! is proved of it: its scores are within a bound of those that the library computes, by a
+//! certificate of a claim about scores, or, without one, from the leaves of each tree by itself
+//! ([`crate::bound_by_trees`]); and, where that is claimed, that it decides as the model does, by a
+//! certificate of its own.
 //!
 //! # With pruning
-//! Where the original was pruned first, the certificate holds the pruned model's file and the certificate of its
-//! pruning. Both steps are checked: original to pruned as ever, pruned to packed as above.
+//! Where the original was pruned first, the certificate holds the pruned model's file and the
+//! certificate of its pruning. Both steps are checked: original to pruned as ever, pruned to packed
+//! as above.
 
 use std::borrow::Cow;
 
@@ -48,7 +56,8 @@ pub struct PackingProved {
     pub packed: FileDigest,
     /// What is proved of the pruning before the packing, where there was one.
     pub pruning: Option<Proved>,
-    /// What is proved of quantised leaves beside the (pruned) model, where the packed file has such.
+    /// What is proved of quantised leaves beside the (pruned) model, where the packed file has
+    /// such.
     pub quantised: Option<QuantisedProved>,
 }
 
@@ -57,7 +66,8 @@ pub struct PackingProved {
 pub struct QuantisedProved {
     /// No score is farther than this from the library's, the library's rounding included.
     pub within: f64,
-    /// The claim about scores, for its inputs; none where the bound follows from the leaves of each tree and holds on every input.
+    /// The claim about scores, for its inputs; none where the bound follows from the leaves of each
+    /// tree and holds on every input.
     pub scores: Option<Proved>,
     /// The claim about decisions.
     pub decisions: Option<Proved>,
@@ -121,7 +131,8 @@ pub enum PackingReason {
         /// The file has quantised leaves.
         found: bool,
     },
-    /// The bound on scores is not shown by the leaves of each tree, and there is no certificate of it.
+    /// The bound on scores is not shown by the leaves of each tree, and there is no certificate of
+    /// it.
     Bound {
         /// What is claimed.
         claimed: f64,
@@ -234,8 +245,9 @@ pub enum Packed<'a> {
     Source(&'a [u8]),
 }
 
-/// Checks the certificate of a packing. `scorers` are for a pruning whose claim asks for scores of other models. `stop` is asked now and then while the
-/// proof of a pruning, or of quantised leaves, is followed, which so many threads do.
+/// Checks the certificate of a packing. `scorers` are for a pruning whose claim asks for scores of
+/// other models. `stop` is asked now and then while the proof of a pruning, or of quantised leaves,
+/// is followed, which so many threads do.
 pub fn check_packing(
     original: &ModelFile,
     packed: Packed<'_>,
@@ -297,7 +309,8 @@ fn judged(
                 threads,
             ) {
                 Err(error) => return Err(wrong(PackingReason::PruningUnreadable(error))),
-                // No packing is made of a model that was pruned for a threshold, and nobody could ask for one here.
+                // No packing is made of a model that was pruned for a threshold, and nobody could
+                // ask for one here.
                 Ok(Verdict::Valid(proved)) if proved.claim.cuts().is_some() => {
                     let reason =
                         Unproved::ClaimThresholdAsked { claimed: proved.claim.cuts(), asked: None }.into();
@@ -493,7 +506,8 @@ pub fn same_model(original: &Ensemble, packed: &Ensemble) -> Result<(), Differen
         "the accepted inputs",
     )?;
     part(original.features() == packed.features(), "the columns")?;
-    // Where the original's file has no names for its classes, the packed file may have some; their order is the same.
+    // Where the original's file has no names for its classes, the packed file may have some; their
+    // order is the same.
     let named = matches!(original.classes(), ClassLabels::Unnamed(count) if *count as usize == packed.classes().len());
     part(named || original.classes() == packed.classes(), "the classes")?;
     part(original.decision() == packed.decision(), "the decision rules")?;
@@ -520,7 +534,8 @@ fn same_tree(tree: usize, ours: &Tree, theirs: &Tree) -> Result<(), Difference> 
     if ours.weight().to_bits() != theirs.weight().to_bits() {
         return Err(Difference::Tree { tree, what: "weight" });
     }
-    // Pairs of nodes that the same answers lead to. The builder lets no node be reached twice, so this ends.
+    // Pairs of nodes that the same answers lead to. The builder lets no node be reached twice, so
+    // this ends.
     let mut open = vec![(NodeId(0), NodeId(0))];
     while let Some((ours_at, theirs_at)) = open.pop() {
         let differ = |what| Err(Difference::Node { tree, node: ours_at, what });

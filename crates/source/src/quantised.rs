@@ -1,16 +1,20 @@
-//! What does an emitted file with quantised leaves compute? A model: the original's trees, with the file's numbers in their leaves.
+//! What does an emitted file with quantised leaves compute? A model: the original's trees, with the
+//! file's numbers in their leaves.
 //!
 //! # The program
-//! It adds whole numbers of 32 bits: an intercept, and for each tree the number of the leaf times the factor of the tree. A score is the
-//! sum times a power of two, the unit. No product and no sum leaves 32 bits, which is shown here: all that is added is not negative, so
-//! partial sums lie between the intercept and the intercept with the largest leaf of every tree.
+//! It adds whole numbers of 32 bits: an intercept, and for each tree the number of the leaf times
+//! the factor of the tree. A score is the sum times a power of two, the unit. No product and no sum
+//! leaves 32 bits, which is shown here: all that is added is not negative, so partial sums lie
+//! between the intercept and the intercept with the largest leaf of every tree.
 //!
-//! So the program computes without rounding, and in doubles the same sums would be exact too: multiples of the unit below 2^31 units. The model that is
-//! handed out adds doubles. It has no average: that is contained in its leaves.
+//! So the program computes without rounding, and in doubles the same sums would be exact too:
+//! multiples of the unit below 2^31 units. The model that is handed out adds doubles. It has no
+//! average: that is contained in its leaves.
 //!
 //! # The class
-//! Of two classes the program compares a sum with a whole number: the least sum on the side of class 1, by the original's threshold. Of several it takes the first of
-//! the largest sums, whatever rounded probabilities the original's library compares.
+//! Of two classes the program compares a sum with a whole number: the least sum on the side of
+//! class 1, by the original's threshold. Of several it takes the first of the largest sums,
+//! whatever rounded probabilities the original's library compares.
 
 use secateur_formats::Link;
 use secateur_model::{
@@ -35,7 +39,8 @@ pub struct Quantised {
     pub unit: f64,
 }
 
-/// Compares the questions of an emitted file with those of the model that it should be, and reads what its leaves add.
+/// Compares the questions of an emitted file with those of the model that it should be, and reads
+/// what its leaves add.
 pub fn quantised(original: &Ensemble, link: Link, file: &SourceFile) -> Result<Quantised, Difference> {
     let original = original.for_every_input();
     let original = original.as_ref();
@@ -88,15 +93,18 @@ pub fn quantised(original: &Ensemble, link: Link, file: &SourceFile) -> Result<Q
     Ok(Quantised { model, unit })
 }
 
-/// How far the scores of a quantised model can be from those that the original's library computes, on every input: from the leaves of each tree
-/// by itself. Rounded up; `None` where a sum of the original may leave the range of its type.
+/// How far the scores of a quantised model can be from those that the original's library computes,
+/// on every input: from the leaves of each tree by itself. Rounded up; `None` where a sum of the
+/// original may leave the range of its type.
 ///
-/// For each tree the differences of its leaves lie between two numbers. Whatever leaves an input reaches, the difference of the exact scores is a sum of one
-/// such difference for each tree and that of the intercepts; the library's rounding comes on top, and the quantised model has none.
+/// For each tree the differences of its leaves lie between two numbers. Whatever leaves an input
+/// reaches, the difference of the exact scores is a sum of one such difference for each tree and
+/// that of the intercepts; the library's rounding comes on top, and the quantised model has none.
 pub fn bound_by_trees(original: &Ensemble, quantised: &Ensemble) -> Option<f64> {
     let rounding = original.rounding()?;
     let exact = |value: f64| Exact::from_f64(value);
-    // Everything is multiplied by what the original's sums are divided by, so that nothing has to be divided.
+    // Everything is multiplied by what the original's sums are divided by, so that nothing has to
+    // be divided.
     let divisor = exact(original.accumulation().divisor())?;
     let mut bound = 0.0f64;
     for group in 0..original.group_count() {
@@ -164,7 +172,8 @@ fn limit(read: &Read<'_>, model: &Ensemble, exponent: i64) -> Result<(), Differe
         let score = Exact::new(sum.into(), exponent);
         score > threshold || !strict && score == threshold
     };
-    // No sum reaches either end of what a number of 32 bits can be, so there the limit means never and always.
+    // No sum reaches either end of what a number of 32 bits can be, so there the limit means never
+    // and always.
     let limit = i64::from(limit);
     let end = i64::from(i32::MAX);
     same((limit == end || is_one(limit)) && (limit == -end || !is_one(limit - 1)), what)

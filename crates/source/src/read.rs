@@ -1,7 +1,9 @@
-//! Reads an emitted file: the lines of its language's template, byte by byte, with the numbers and tables that stand in it.
+//! Reads an emitted file: the lines of its language's template, byte by byte, with the numbers and
+//! tables that stand in it.
 //!
-//! This is the checker's own reader; the writer is `secateur-emit`. It accepts one spelling of each number and no line that the
-//! template does not have, so nothing that a compiler would see escapes it.
+//! This is the checker's own reader; the writer is `secateur-emit`. It accepts one spelling of each
+//! number and no line that the template does not have, so nothing that a compiler would see escapes
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -268,7 +270,8 @@ pub(super) fn integer(token: &str) -> Option<u32> {
     if canonical { token.parse().ok() } else { None }
 }
 
-/// A number with a sign in its one spelling, from -(2^31 - 1) to 2^31 - 1: the one below these has no literal of its own in C.
+/// A number with a sign in its one spelling, from -(2^31 - 1) to 2^31 - 1: the one below these has
+/// no literal of its own in C.
 pub(super) fn signed(token: &str) -> Option<i32> {
     let (digits, sign) = match token.strip_prefix('-') {
         Some("0") => return None,
@@ -279,8 +282,10 @@ pub(super) fn signed(token: &str) -> Option<i32> {
     Some(sign * size)
 }
 
-/// The float of this type that has this key: its bits with the sign's set, or all inverted where it is negative, so that keys are in the order of numbers. The program
-/// gives both zeros the key of the first, and what is missing the largest of all keys; a threshold that no number is at most has the key 0.
+/// The float of this type that has this key: its bits with the sign's set, or all inverted where it
+/// is negative, so that keys are in the order of numbers. The program gives both zeros the key of
+/// the first, and what is missing the largest of all keys; a threshold that no number is at most
+/// has the key 0.
 pub(super) fn key(language: Language, token: &str, number: NumberType) -> Option<f64> {
     let digits = match language {
         Language::C => token.strip_suffix('u')?,
@@ -311,8 +316,8 @@ pub(super) fn float(language: Language, token: &str, number: NumberType) -> Opti
     }
 }
 
-/// A float of this type in Rust: the shortest decimals that read back as it. The standard library reads decimals as the compiler does, rounded
-/// once and to the nearest.
+/// A float of this type in Rust: the shortest decimals that read back as it. The standard library
+/// reads decimals as the compiler does, rounded once and to the nearest.
 fn rust_float(token: &str, number: NumberType) -> Option<f64> {
     let (value, spelled) = match number {
         NumberType::F32 => {
@@ -354,8 +359,8 @@ fn c_float(token: &str, number: NumberType) -> Option<f64> {
     (number.round(value).to_bits() == value.to_bits()).then_some(value)
 }
 
-/// `0x1.8p+0` and its like, with a sign: `0x1`, digits of the fraction without zeros at the end, and an exponent with a sign. `0x0` starts zero and the
-/// subnormal doubles.
+/// `0x1.8p+0` and its like, with a sign: `0x1`, digits of the fraction without zeros at the end,
+/// and an exponent with a sign. `0x0` starts zero and the subnormal doubles.
 fn hexadecimal(token: &str) -> Option<f64> {
     let (sign, rest) = match token.strip_prefix('-') {
         Some(rest) => (1u64, rest),

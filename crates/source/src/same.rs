@@ -1,4 +1,5 @@
-//! Does an emitted file compute what a model does? From the tables to the questions that they make the program ask.
+//! Does an emitted file compute what a model does? From the tables to the questions that they make
+//! the program ask.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,8 @@ use super::text::{Language, PROBABILITIES};
 use super::unpack::{Unpacked, unpacked};
 use crate::Difference;
 
-/// Compares an emitted file with the model that it should be. `link` is how its scores become probabilities, where the file has these.
+/// Compares an emitted file with the model that it should be. `link` is how its scores become
+/// probabilities, where the file has these.
 pub fn same_source(original: &Ensemble, link: Link, file: &SourceFile) -> Result<(), Difference> {
     let read = Read::new(original, file)?;
     read.parts(false)?;
@@ -46,7 +48,8 @@ struct Place {
     leaf: usize,
 }
 
-/// Asked of every leaf: of which tree, which leaf of the model, and at which place of the file's leaves it stands.
+/// Asked of every leaf: of which tree, which leaf of the model, and at which place of the file's
+/// leaves it stands.
 pub(super) type AtLeaf<'a> = &'a mut dyn FnMut(usize, LeafId, usize) -> Result<bool, Difference>;
 
 pub(super) struct Read<'a> {
@@ -125,8 +128,9 @@ impl<'a> Read<'a> {
         }
     }
 
-    /// What the model needs of the text, and nothing that it does not have. With quantised leaves the text adds whole numbers, in whose unit
-    /// average and threshold are contained, and the largest sum decides between several.
+    /// What the model needs of the text, and nothing that it does not have. With quantised leaves
+    /// the text adds whole numbers, in whose unit average and threshold are contained, and the
+    /// largest sum decides between several.
     pub(super) fn parts(&self, quantised: bool) -> Result<(), Difference> {
         let model = self.model;
         let (accumulation, trees) = (model.accumulation(), model.trees());
@@ -186,14 +190,16 @@ impl<'a> Read<'a> {
         // Steps are a way to search among keys, and write ranks as these layouts read them.
         let ranked = self.has("keys") && (self.has("full") || self.has("words"));
         same(ranked || !self.has("steps"), "the parts of the program")?;
-        // A word is a leaf of 32 bits, and the ranks that it is compared with are written beside the steps.
+        // A word is a leaf of 32 bits, and the ranks that it is compared with are written beside
+        // the steps.
         let one_number = self.has("f32_sums") && !self.has("listed") && !self.has("every");
         same(self.has("steps") && one_number || !self.has("words"), "the parts of the program")?;
         same(!quantised || !self.has("listed"), "the parts of the program")?;
         self.doubles()
     }
 
-    /// Are the probabilities those that the model's library makes of the scores, up to its exponential function?
+    /// Are the probabilities those that the model's library makes of the scores, up to its
+    /// exponential function?
     pub(super) fn probabilities(&self, link: Link) -> Result<(), Difference> {
         let what = "the probabilities";
         let said: Vec<&str> = PROBABILITIES.into_iter().filter(|part| self.has(part)).collect();
@@ -248,7 +254,8 @@ impl<'a> Read<'a> {
         same(self.has("math") || finite && !exponentials, "the functions that the compiler is asked for")
     }
 
-    /// Thresholds are in order, and every index in these tables is within the table that it points into.
+    /// Thresholds are in order, and every index in these tables is within the table that it points
+    /// into.
     pub(super) fn columns(&self) -> Result<(), Difference> {
         let what = "the tables of columns";
         let features = self.model.features().len();
@@ -295,8 +302,9 @@ impl<'a> Read<'a> {
         same(self.count("bins")? == bins.max(1), what)
     }
 
-    /// The search by steps looks at the thresholds of a column from the largest power of two that is at most their number, so there is at
-    /// least one; and it writes at least one bin, which has the column's own number where there are as many bins as columns.
+    /// The search by steps looks at the thresholds of a column from the largest power of two that
+    /// is at most their number, so there is at least one; and it writes at least one bin, which has
+    /// the column's own number where there are as many bins as columns.
     fn steps(&self) -> Result<(), Difference> {
         let (first, bins) = (self.integers("first_threshold")?, self.integers("first_bin")?);
         let counts: Vec<u32> = first.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -336,7 +344,8 @@ impl<'a> Read<'a> {
     /// Which inputs count as zero.
     pub(super) fn window(&self) -> Result<(), Difference> {
         let Some(window) = self.model.domain().zero_window else { return Ok(()) };
-        // The program compares in the type of inputs: the largest of its numbers within the window is as good.
+        // The program compares in the type of inputs: the largest of its numbers within the window
+        // is as good.
         let found = self.float(self.token("window")?, self.input);
         let floor = self.input.floor(window);
         let mut fits = window >= 0.0 && found.map(f64::to_bits) == Some(floor.to_bits());
@@ -366,7 +375,8 @@ impl<'a> Read<'a> {
         Ok(values / width)
     }
 
-    /// Walks all trees: every question is the model's, and every leaf is one of which `leaf` says yes.
+    /// Walks all trees: every question is the model's, and every leaf is one of which `leaf` says
+    /// yes.
     pub(super) fn trees(&self, leaf: AtLeaf<'_>) -> Result<(), Difference> {
         let mut at = Place { node: 0, leaf: 0 };
         for (index, tree) in self.model.trees().iter().enumerate() {
@@ -445,7 +455,8 @@ impl<'a> Read<'a> {
         self.integers(name)?.get(at).copied().ok_or(Difference::Part("the tables of nodes"))
     }
 
-    /// Does a leaf add the same numbers? What the library multiplies by the tree's weight and rounds is done already.
+    /// Does a leaf add the same numbers? What the library multiplies by the tree's weight and
+    /// rounds is done already.
     fn same_leaf(&self, tree: &Tree, theirs: LeafId, leaf: usize) -> Result<bool, Difference> {
         let theirs = tree.leaf(theirs);
         let rounded = |value: f64| self.number.round(tree.weight() * value).to_bits();

@@ -1,15 +1,20 @@
-//! The fixed text of emitted source: a template for each language, whose lines stand or fall by the parts that a model has.
+//! The fixed text of emitted source: a template for each language, whose lines stand or fall by the
+//! parts that a model has.
 //!
-//! Nothing in an emitted file is free but numbers, tables, a name and a comment. Whoever writes one fills in the lines that
-//! [`lines`] gives; whoever reads one demands these lines byte by byte. So the program that users compile is this text, which is
-//! trusted, tested and small.
+//! Nothing in an emitted file is free but numbers, tables, a name and a comment. Whoever writes one
+//! fills in the lines that [`lines`] gives; whoever reads one demands these lines byte by byte. So
+//! the program that users compile is this text, which is trusted, tested and small.
 //!
-//! A line of a template starts with `@`, conditions and a space where it belongs to some models only: parts that a model must
-//! have, or with `!` must not have, with `+` between them. `$NAME`, `$T`, `$K`, `$S` and `$P` are the name, the type of inputs, that of their keys, the type of
-//! sums and that of probabilities. `{number}` is a place for a number. A line `[conditions table TYPE]` is a place for a table: of unsigned numbers without a
-//! type, else `IN` of the type of inputs, `KEY` of that of their keys, `SUM` of that of sums, `HALF` and `WORD` of unsigned numbers of 16 and of 32 bits.
+//! A line of a template starts with `@`, conditions and a space where it belongs to some models
+//! only: parts that a model must have, or with `!` must not have, with `+` between them. `$NAME`,
+//! `$T`, `$K`, `$S` and `$P` are the name, the type of inputs, that of their keys, the type of sums
+//! and that of probabilities. `{number}` is a place for a number. A line `[conditions table TYPE]`
+//! is a place for a table: of unsigned numbers without a type, else `IN` of the type of inputs,
+//! `KEY` of that of their keys, `SUM` of that of sums, `HALF` and `WORD` of unsigned numbers of 16
+//! and of 32 bits.
 //!
-//! WebAssembly has code that is the same for all models. Its template says which numbers and tables a model has, and in which order.
+//! WebAssembly has code that is the same for all models. Its template says which numbers and tables
+//! a model has, and in which order.
 
 use std::collections::BTreeSet;
 
@@ -338,7 +343,8 @@ const KEYWORDS: &str = "auto break case char const continue default do double el
     as crate dyn fn impl in let loop match mod move mut pub ref self super trait type unsafe use where async await abstract \
     become box final macro override priv typeof unsized yield gen";
 
-/// Can the functions' names start with this? A letter, then letters, digits and underscores, at most 40 of them, and no word of C, C++ or Rust.
+/// Can the functions' names start with this? A letter, then letters, digits and underscores, at
+/// most 40 of them, and no word of C, C++ or Rust.
 pub fn is_name(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|first| first.is_ascii_alphabetic())

@@ -1,6 +1,7 @@
-//! From the ways in which a file may lay out its trees to the numbers of each node and leaf: `inner`, `node_bin`, `node_rank`, `node_left`, and what the leaves add, in
-//! preorder. What the text reads from `node_test` and `node_skip` (part `tests`), from trees that are filled up (part `full`), from words (part `words`) or from bits (part
-//! `small`), is what is read here.
+//! From the ways in which a file may lay out its trees to the numbers of each node and leaf:
+//! `inner`, `node_bin`, `node_rank`, `node_left`, and what the leaves add, in preorder. What the
+//! text reads from `node_test` and `node_skip` (part `tests`), from trees that are filled up (part
+//! `full`), from words (part `words`) or from bits (part `small`), is what is read here.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +17,12 @@ pub(super) struct Unpacked {
 }
 
 const WHAT: &str = "the tables of nodes";
-/// No rank is above this one, so that every row goes left: what fills a tree up, and stands above a leaf that is a whole tree.
+/// No rank is above this one, so that every row goes left: what fills a tree up, and stands above a
+/// leaf that is a whole tree.
 const NEVER_RIGHT: u32 = 255;
 
-/// The numbers of every node, where the file has them in another layout than in tables of their own.
+/// The numbers of every node, where the file has them in another layout than in tables of their
+/// own.
 pub(super) fn unpacked(file: &SourceFile) -> Result<Unpacked, Difference> {
     let has = |part| file.head.has(part);
     let mut tables = Unpacked::default();
@@ -96,8 +99,10 @@ impl Nodes {
     }
 }
 
-/// Trees that are filled up to so many levels: the tests of each from place 1 on, those below place i at 2i and 2i + 1. A test whose rank no row is above stands where the tree
-/// has a leaf, and below it there are no others. The second is where the leaves are: the first place of each, and of how many places they are to have the same number.
+/// Trees that are filled up to so many levels: the tests of each from place 1 on, those below place
+/// i at 2i and 2i + 1. A test whose rank no row is above stands where the tree has a leaf, and
+/// below it there are no others. The second is where the leaves are: the first place of each, and
+/// of how many places they are to have the same number.
 fn full(tests: &[u32], trees: usize, levels: u32) -> Result<(Nodes, Vec<(usize, usize)>), Difference> {
     enum Visit {
         Place(usize),
@@ -160,9 +165,12 @@ fn filled<T: Copy>(
     Ok(all)
 }
 
-/// Trees in preorder, as many words each as the second table says. A leaf is the bits of a float. The word of an inner node has its bin, 256 where a leaf is on its right, 512
-/// where one is on its left, 1024 times the words on its left, and 2^24 times its rank. The first `sure` levels have no leaves, and the text does not ask there whether it has come to
-/// one: where the model has one, it stands below nodes of rank 255 in the levels from its own on, the last of them with 512, and nothing on the right of any.
+/// Trees in preorder, as many words each as the second table says. A leaf is the bits of a float.
+/// The word of an inner node has its bin, 256 where a leaf is on its right, 512 where one is on its
+/// left, 1024 times the words on its left, and 2^24 times its rank. The first `sure` levels have no
+/// leaves, and the text does not ask there whether it has come to one: where the model has one, it
+/// stands below nodes of rank 255 in the levels from its own on, the last of them with 512, and
+/// nothing on the right of any.
 fn words(words: &[u32], sizes: &[u32], sure: u32) -> Result<(Nodes, Vec<f64>), Difference> {
     enum Visit {
         /// What stands here, at this level, the first of which is 1.
@@ -220,8 +228,9 @@ fn words(words: &[u32], sizes: &[u32], sure: u32) -> Result<(Nodes, Vec<f64>), D
     Ok((nodes, leaves))
 }
 
-/// A test is a bin and 256 times a rank. A skip is twice the distance to the node on the right, which the nodes on the left lie between, and 1 where there is a
-/// leaf in place of that node (`node_end`).
+/// A test is a bin and 256 times a rank. A skip is twice the distance to the node on the right,
+/// which the nodes on the left lie between, and 1 where there is a leaf in place of that node
+/// (`node_end`).
 fn tests_of(tests: &[u32], skips: &[u32]) -> Result<BTreeMap<&'static str, Vec<u32>>, Difference> {
     // The text compares a test with a number of 16 bits.
     same(tests.len() == skips.len() && tests.iter().all(|&test| test <= 0xffff), WHAT)?;
@@ -234,8 +243,9 @@ fn tests_of(tests: &[u32], skips: &[u32]) -> Result<BTreeMap<&'static str, Vec<u
     ]))
 }
 
-/// As many numbers of each width as `count` says, one after the other, from the lowest bit of each word on. Behind them there are only zeros, with one word more than they
-/// need, so that the text may read the word behind any other.
+/// As many numbers of each width as `count` says, one after the other, from the lowest bit of each
+/// word on. Behind them there are only zeros, with one word more than they need, so that the text
+/// may read the word behind any other.
 fn bits(words: &[u32], count: u64, widths: &[u32]) -> Result<Vec<Vec<u32>>, Difference> {
     let all: u64 = widths.iter().map(|&width| u64::from(width)).sum();
     // The text counts bits in numbers of 32 bits.
@@ -272,7 +282,8 @@ fn number(file: &SourceFile, name: &str) -> Result<u32, Difference> {
     token.ok_or(Difference::Part("the numbers of the program"))
 }
 
-/// A number of bits: at least one, so that no place lies behind the last word, and fewer than a word has.
+/// A number of bits: at least one, so that no place lies behind the last word, and fewer than a
+/// word has.
 fn width(file: &SourceFile, name: &str) -> Result<u32, Difference> {
     let width = number(file, name)?;
     same((1..32).contains(&width), "the numbers of the program")?;
@@ -390,7 +401,8 @@ mod tests {
             for other in (0..=5).filter(|&other| other != sure) {
                 assert!(words(tree, &sizes, other).is_err(), "{other} levels in place of {sure}");
             }
-            // One bit of a node more or less. What its bin and rank are is for the comparison with the model to say.
+            // One bit of a node more or less. What its bin and rank are is for the comparison with
+            // the model to say.
             for (place, &word) in tree.iter().enumerate().filter(|&(_, word)| ![a, b, c].contains(word)) {
                 let bits = if word >> 24 == NEVER_RIGHT { 0..32 } else { 8..24 };
                 for bit in bits {

@@ -1,11 +1,15 @@
-//! A model as a WebAssembly module: fixed code (`template.wat`, as bytes `template.wasm`), and data that has the tables.
+//! A model as a WebAssembly module: fixed code (`template.wat`, as bytes `template.wasm`), and data
+//! that has the tables.
 //!
-//! A module is, in this order: a section for people and for us (name, parts and source, as at the head of source), the sections of the template, with as
-//! many pages of memory as the model needs, and one piece of data from address 0 on. The reader takes the comment and the data out of a file, reads
-//! the data, and demands that the module which these make is the file, byte by byte. So nothing but the comment and the data is free.
+//! A module is, in this order: a section for people and for us (name, parts and source, as at the
+//! head of source), the sections of the template, with as many pages of memory as the model needs,
+//! and one piece of data from address 0 on. The reader takes the comment and the data out of a
+//! file, reads the data, and demands that the module which these make is the file, byte by byte. So
+//! nothing but the comment and the data is free.
 //!
-//! The data starts with the header that `template.wat` describes. Every field follows from the others or is a number of the model, every table stands
-//! behind the one before, at the next multiple of 8, and what the model's parts do not have is zero.
+//! The data starts with the header that `template.wat` describes. Every field follows from the
+//! others or is a number of the model, every table stands behind the one before, at the next
+//! multiple of 8, and what the model's parts do not have is zero.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +50,8 @@ const FLAGS: [&str; 17] = [
     "sigmoid",
 ];
 
-/// The whole numbers of the header from its second on, 4 bytes each; those with a meaning of their own here are behind them.
+/// The whole numbers of the header from its second on, 4 bytes each; those with a meaning of their
+/// own here are behind them.
 const COUNTS: [&str; 9] =
     ["features", "outputs", "used", "number_bins", "sets", "equals", "bins", "trees", "group"];
 const NODE_BYTES: usize = 40;
@@ -96,7 +101,8 @@ pub struct WasmData {
     pub floats: BTreeMap<&'static str, Vec<f64>>,
 }
 
-/// The module of a model. `comment` is the comment at the head of source. Nothing where the model is larger than addresses reach.
+/// The module of a model. `comment` is the comment at the head of source. Nothing where the model
+/// is larger than addresses reach.
 pub fn wasm_module(comment: &str, head: &Head, data: &WasmData) -> Option<Vec<u8>> {
     let (bytes, end) = data.bytes(head)?;
     Some(module(comment, &bytes, end))
@@ -147,7 +153,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<SourceFile, Unreadable> {
     Ok(file)
 }
 
-/// A number of the header, spelled as in Rust. What it stands for is judged where it is compared with the model.
+/// A number of the header, spelled as in Rust. What it stands for is judged where it is compared
+/// with the model.
 fn spelled(name: &str, value: f64, input: NumberType) -> String {
     match name {
         // A whole number, if it is one: the code compares sums with it.
@@ -159,7 +166,8 @@ fn spelled(name: &str, value: f64, input: NumberType) -> String {
     }
 }
 
-/// The comment and the data of a module that has the sections of ours. What else it has is compared later.
+/// The comment and the data of a module that has the sections of ours. What else it has is compared
+/// later.
 fn taken(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let mut sections = Sections(bytes.strip_prefix(MAGIC)?);
     let (0, comment) = sections.next()? else { return None };
@@ -362,7 +370,8 @@ impl Reader<'_> {
         Some(f64::from_le_bytes(bytes.try_into().ok()?))
     }
 
-    /// The numbers and tables, and where the memory ends. What is returned makes this data again, byte by byte; so there is no number in it that was not read.
+    /// The numbers and tables, and where the memory ends. What is returned makes this data again,
+    /// byte by byte; so there is no number in it that was not read.
     fn all(&self) -> Result<(WasmData, u64), String> {
         let mut read = WasmData::default();
         for line in text::lines(self.head) {
