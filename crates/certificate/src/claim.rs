@@ -13,26 +13,29 @@ pub struct Claim {
     pub pruned: Digest,
     /// What is said of them.
     pub statement: Statement,
-    /// For which inputs, of those that both models accept; columns are counted as the original counts them.
+    /// For which inputs, of those that both models accept; columns are counted as the original
+    /// counts them.
     pub domain: Domain,
 }
 
 /// What a claim says of two models.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statement {
-    /// Wherever the original's winner leads by more than the band, the library loading the pruned model decides as the
-    /// library loading the original: by the libraries' own rules, or at cuts.
+    /// Wherever the original's winner leads by more than the band, the library loading the pruned
+    /// model decides as the library loading the original: by the libraries' own rules, or at cuts.
     Decisions {
         /// How near to the original's decision boundary the claim reaches.
         band: BandClaim,
         /// Systems may use the pruned model's rounding by input ([`Slack::Local`](crate::Slack)).
         local_rounding: bool,
-        /// The cuts of the two models, where decisions are not those of the libraries' own rules: class 1 iff the score
-        /// that decides is at least the cut's, and only scores farther from it than its gap count as decided.
+        /// The cuts of the two models, where decisions are not those of the libraries' own rules:
+        /// class 1 iff the score that decides is at least the cut's, and only scores farther from
+        /// it than its gap count as decided.
         cuts: Option<[Cut; 2]>,
     },
-    /// No score of the library loading the pruned model is farther than this from the score of the same output of the
-    /// library loading the original: scores before any link function, averaged where the library averages.
+    /// No score of the library loading the pruned model is farther than this from the score of the
+    /// same output of the library loading the original: scores before any link function, averaged
+    /// where the library averages.
     Scores {
         /// The greatest distance, a finite number of at least zero.
         within: f64,
@@ -40,7 +43,8 @@ pub enum Statement {
 }
 
 impl Claim {
-    /// The version of the format that a certificate of this claim is written in: the first that can hold it.
+    /// The version of the format that a certificate of this claim is written in: the first that can
+    /// hold it.
     pub fn version(&self) -> u32 {
         let first = matches!(self.statement, Statement::Decisions { cuts: None, .. })
             && (self.domain.is_everything() || self.domain.is_no_missing());

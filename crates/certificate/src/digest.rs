@@ -1,8 +1,9 @@
-//! The digest of a model as it was read: BLAKE3 over a canonical encoding of all that the meaning of the
-//! model depends on. A model in memory and its file agree; any other model has another digest.
+//! The digest of a model as it was read: BLAKE3 over a canonical encoding of all that the meaning
+//! of the model depends on. A model in memory and its file agree; any other model has another
+//! digest.
 //!
-//! The encoding is specified in section 3 of `docs/spec/certificate-v1.md`. Every list starts with its
-//! length and every choice with a tag, so that different models never have the same encoding.
+//! The encoding is specified in section 3 of `docs/spec/certificate-v1.md`. Every list starts with
+//! its length and every choice with a tag, so that different models never have the same encoding.
 
 use std::fmt;
 
@@ -398,7 +399,8 @@ mod tests {
 
     #[test]
     fn zero_and_negative_zero_are_told_apart() {
-        // Equal as numbers, and still other bits: a library may print or divide by them differently.
+        // Equal as numbers, and still other bits: a library may print or divide by them
+        // differently.
         let mut rng = Rng::with_seed(1);
         let shape = Shape::random(&mut rng);
         let model = ensemble(&mut rng, &shape);

@@ -1,7 +1,8 @@
 //! The bytes of steps and claims (section 4 of the specification).
 //!
-//! The steps that come in millions take a byte or a few: the kind stands in the low three bits of the first
-//! byte, the lens or the axis in the others. Kind 0 is for all other steps, told apart by those bits.
+//! The steps that come in millions take a byte or a few: the kind stands in the low three bits of
+//! the first byte, the lens or the axis in the others. Kind 0 is for all other steps, told apart by
+//! those bits.
 
 use num_bigint::BigUint;
 
@@ -206,8 +207,8 @@ fn numbers(out: &mut Vec<u8>, values: &[u64]) {
     values.iter().for_each(|&value| number(out, value));
 }
 
-/// A list that ascends strictly: the first, then what is skipped between neighbours. A list that does not
-/// ascend cannot be written and becomes one that no reader accepts.
+/// A list that ascends strictly: the first, then what is skipped between neighbours. A list that
+/// does not ascend cannot be written and becomes one that no reader accepts.
 fn ascending(out: &mut Vec<u8>, values: &[u32]) {
     number(out, values.len() as u64);
     let mut next = 0u64;

@@ -1,9 +1,11 @@
-//! Certificates: what a proof that two models decide alike, or that their scores are near, is written down as.
+//! Certificates: what a proof that two models decide alike, or that their scores are near, is
+//! written down as.
 //!
-//! A certificate is a line of text that names the format, and a compressed stream: the [`Claim`] with the
-//! [`Digest`]s of both models, then [`Step`]s up to an explicit end. [`Writer`] and [`Reader`] stream: neither
-//! holds more than one step. Nothing here judges a step; that is the checker's work. The format is specified in
-//! `docs/spec/certificate-v1.md`, and what version 2 adds in `certificate-v2.md`; both are normative.
+//! A certificate is a line of text that names the format, and a compressed stream: the [`Claim`]
+//! with the [`Digest`]s of both models, then [`Step`]s up to an explicit end. [`Writer`] and
+//! [`Reader`] stream: neither holds more than one step. Nothing here judges a step; that is the
+//! checker's work. The format is specified in `docs/spec/certificate-v1.md`, and what version 2
+//! adds in `certificate-v2.md`; both are normative.
 //!
 //! # Where to read
 //! `claim` and `step` are the types. `encode` has their bytes, `reader` and `writer` the stream,

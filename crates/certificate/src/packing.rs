@@ -1,9 +1,11 @@
-//! The certificate of a packing: which model, which packed file, and, where the model was pruned first, the pruned
-//! model's file with the certificate of its pruning; and, where the leaves of emitted source are quantised, how far that moves scores.
+//! The certificate of a packing: which model, which packed file, and, where the model was pruned
+//! first, the pruned model's file with the certificate of its pruning; and, where the leaves of
+//! emitted source are quantised, how far that moves scores.
 //!
-//! A packing needs no steps: whoever checks it compares the two files node by node. The record says what is claimed,
-//! so that it can be filed and demanded like any other certificate. It is a file of its own kind: a line of text that names
-//! it, then bytes as specified in `docs/spec/packed-v1.md`, section 5.
+//! A packing needs no steps: whoever checks it compares the two files node by node. The record says
+//! what is claimed, so that it can be filed and demanded like any other certificate. It is a file
+//! of its own kind: a line of text that names it, then bytes as specified in
+//! `docs/spec/packed-v1.md`, section 5.
 
 use std::fmt;
 
@@ -41,7 +43,8 @@ pub struct PruningStep {
 pub struct QuantisedStep {
     /// No score is farther than this from the library's.
     pub within: f64,
-    /// The certificate of that, a claim about scores; none where it follows from the leaves of each tree by itself.
+    /// The certificate of that, a claim about scores; none where it follows from the leaves of each
+    /// tree by itself.
     pub scores: Option<Vec<u8>>,
     /// The certificate that it decides as the (pruned) model does, where that is claimed.
     pub decisions: Option<Vec<u8>>,

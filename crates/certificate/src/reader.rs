@@ -1,8 +1,8 @@
 //! Reads a certificate as a stream; refuses whatever is not one.
 //!
-//! Every byte is accounted for: numbers have one encoding only, unknown kinds are refused, the end says how
-//! many steps there were, and nothing may follow it. What a step may hold is limited, so that no input makes
-//! the reader allocate more than a small multiple of what it has read.
+//! Every byte is accounted for: numbers have one encoding only, unknown kinds are refused, the end
+//! says how many steps there were, and nothing may follow it. What a step may hold is limited, so
+//! that no input makes the reader allocate more than a small multiple of what it has read.
 
 use std::io::{self, BufRead, BufReader, Read};
 

@@ -1,5 +1,5 @@
-//! The steps of a certificate. What each needs and concludes is specified in `docs/spec/certificate-v1.md`;
-//! here is only their shape.
+//! The steps of a certificate. What each needs and concludes is specified in
+//! `docs/spec/certificate-v1.md`; here is only their shape.
 
 use num_bigint::BigUint;
 
@@ -17,12 +17,14 @@ pub enum Step {
     System {
         /// The class that the original decides.
         winner: u32,
-        /// The class that the pruned model might put above it (both as the original counts classes).
+        /// The class that the pruned model might put above it (both as the original counts
+        /// classes).
         other: u32,
         /// How the pruned model's rounding enters its row.
         slack: Slack,
     },
-    /// Begins the proof that one output's score is nowhere too far on one side of the original's (claims about scores only).
+    /// Begins the proof that one output's score is nowhere too far on one side of the original's
+    /// (claims about scores only).
     ScoreSystem {
         /// The output, as both models count them.
         output: u32,
@@ -61,8 +63,8 @@ pub enum Step {
     },
     /// Every cell of the box fails a row, or is decided alike by both libraries.
     Cells,
-    /// No cell of the box is a solution: for every choice on the fixed axes, what remains of two rows is joined from
-    /// two halves.
+    /// No cell of the box is a solution: for every choice on the fixed axes, what remains of two
+    /// rows is joined from two halves.
     Join {
         /// The row that is joined with the last one.
         row: u32,
@@ -86,7 +88,8 @@ pub enum Step {
         /// The trees of the original in each column.
         columns: Vec<Vec<u32>>,
     },
-    /// Adds a cut: of the columns that the checker works out from these terms, one has positive weight.
+    /// Adds a cut: of the columns that the checker works out from these terms, one has positive
+    /// weight.
     Cut {
         /// The terms.
         terms: Vec<CutTerm>,

@@ -13,8 +13,8 @@ use crate::step::Step;
 /// Bytes that are collected before they are compressed.
 const BLOCK: usize = 1 << 15;
 
-/// Takes the steps of a certificate one by one. Without [`finish`](Self::finish) there is no certificate:
-/// what has been written is not accepted by any reader.
+/// Takes the steps of a certificate one by one. Without [`finish`](Self::finish) there is no
+/// certificate: what has been written is not accepted by any reader.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: ZlibEncoder<W>,
@@ -65,8 +65,8 @@ impl<W: Write> Writer<W> {
         self.out.finish()
     }
 
-    /// Compresses all whole blocks. What the compressor makes may depend on how much it is given at a time,
-    /// and equal steps shall give equal files however they come.
+    /// Compresses all whole blocks. What the compressor makes may depend on how much it is given at
+    /// a time, and equal steps shall give equal files however they come.
     fn flush(&mut self) -> io::Result<()> {
         let whole = self.block.len() / BLOCK * BLOCK;
         for block in self.block[..whole].chunks(BLOCK) {
