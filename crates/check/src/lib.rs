@@ -1,5 +1,5 @@
-//! `secateur-check ORIGINAL PRUNED CERTIFICATE`: does this certificate prove that the two models decide alike, or that
-//! their scores are near?
+//! `secateur-check ORIGINAL PRUNED CERTIFICATE`: does this certificate prove that the two models
+//! decide alike, or that their scores are near?
 //!
 //! Exit codes: 0 valid; 1 invalid; 2 bad usage, or a file that cannot be read; 3 incomplete.
 
@@ -92,12 +92,14 @@ impl Arguments {
     }
 }
 
-/// Runs the command as its process would; the exit code. The first argument is the name of the program.
+/// Runs the command as its process would; the exit code. The first argument is the name of the
+/// program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     run_fitted(arguments, &|text| text.to_owned())
 }
 
-/// The same, with the answer for people as `fit` would have it: wrapped for a terminal, for example.
+/// The same, with the answer for people as `fit` would have it: wrapped for a terminal, for
+/// example.
 pub fn run_fitted(arguments: impl IntoIterator<Item = OsString>, fit: &dyn Fn(&str) -> String) -> u8 {
     let arguments = match parse(arguments.into_iter().skip(1)) {
         Ok(Some(arguments)) => arguments,
