@@ -1,10 +1,10 @@
 //! Lower bounds on what a smaller model needs: cuts, covers and crossings.
 //!
 //! A *family* of models is given by items: columns (groups of trees, each with a weight of at least
-//! zero) and, where it is counted, one more item for the constants. An item is *there* in a model if its
-//! weight is positive, or if the constants are not all zero. What the terms of a cut mean is the business
-//! of whoever makes them; here it only matters that in every model of the family
-//! `sum over columns of weight * term.columns + constants > 0` for each term.
+//! zero) and, where it is counted, one more item for the constants. An item is *there* in a model
+//! if its weight is positive, or if the constants are not all zero. What the terms of a cut mean is
+//! the business of whoever makes them; here it only matters that in every model of the family `sum
+//! over columns of weight * term.columns + constants > 0` for each term.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,16 @@ use crate::Limits;
 use crate::refusal::Refusal;
 use crate::wide::Int;
 
-/// One fact about every model of the family: a combination of its weights and constants is positive.
+/// One fact about every model of the family: a combination of its weights and constants is
+/// positive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
     /// What this fact is multiplied by; above zero.
     pub multiplier: Int,
     /// For each column the factor of its weight.
     pub columns: Vec<Int>,
-    /// Factors of constants that are at least zero in every model: combined they must be at most zero.
+    /// Factors of constants that are at least zero in every model: combined they must be at most
+    /// zero.
     pub at_most: Vec<Int>,
     /// Factors of free constants: combined they must be zero, unless the constants are an item.
     pub balanced: Vec<Int>,
@@ -60,11 +62,11 @@ impl Cuts {
     /// Adds a cut: the columns whose combined factor is positive, and the constants where they are
     /// counted and do not cancel.
     ///
-    /// Why one of these items is there in every model of the family: the terms are positive and there
-    /// is one, so their sum, each times its positive multiplier, is positive. It equals the sum over
-    /// columns of weight times combined factor, plus what the constants add: at most zero, or zero, or
-    /// (counted) zero unless the constants are there. With all items of the cut absent every summand
-    /// would be at most zero.
+    /// Why one of these items is there in every model of the family: the terms are positive and
+    /// there is one, so their sum, each times its positive multiplier, is positive. It equals the
+    /// sum over columns of weight times combined factor, plus what the constants add: at most zero,
+    /// or zero, or (counted) zero unless the constants are there. With all items of the cut absent
+    /// every summand would be at most zero.
     pub fn add(&mut self, terms: &[Term]) -> Result<(), Refusal> {
         if terms.is_empty() {
             return Err(Refusal::CutEmpty);
@@ -110,15 +112,16 @@ impl Cuts {
 
 /// The proof that the items that are there cost at least a bound, in every model of a family.
 ///
-/// It is a tree of cases, each of which says of some items that they are there (kept) or not. In each
-/// case multipliers `u_c = numerator / denominator >= 0` of cuts are given such that, over the cuts that
-/// no kept item is in, the `u_c` of an undecided item's cuts add up to at most its cost, and
-/// `cost of the kept items + up(sum of u_c) >= bound`.
+/// It is a tree of cases, each of which says of some items that they are there (kept) or not. In
+/// each case multipliers `u_c = numerator / denominator >= 0` of cuts are given such that, over the
+/// cuts that no kept item is in, the `u_c` of an undecided item's cuts add up to at most its cost,
+/// and `cost of the kept items + up(sum of u_c) >= bound`.
 ///
-/// Why: let T be the items that are there; T belongs to one case. Every cut has an item in T, so a cut
-/// without a kept item has an undecided one in T. So the cost of T without the kept items is at least
-/// the sum over these items of the `u_c` of their cuts, which is at least the sum of all `u_c`. Costs are
-/// whole, so that sum may be rounded up. Items that are not there need no inequality: they are not in T.
+/// Why: let T be the items that are there; T belongs to one case. Every cut has an item in T, so a
+/// cut without a kept item has an undecided one in T. So the cost of T without the kept items is at
+/// least the sum over these items of the `u_c` of their cuts, which is at least the sum of all
+/// `u_c`. Costs are whole, so that sum may be rounded up. Items that are not there need no
+/// inequality: they are not in T.
 pub struct Cover {
     costs: Option<Vec<u64>>,
     bound: u64,
@@ -152,7 +155,8 @@ impl Cover {
         Ok(())
     }
 
-    /// Shows the bound in the present case, by cuts and their numerators. Says whether it was the last case.
+    /// Shows the bound in the present case, by cuts and their numerators. Says whether it was the
+    /// last case.
     pub fn dual(&mut self, cuts: &Cuts, denominator: u64, terms: &[(u32, u64)]) -> Result<bool, Refusal> {
         if denominator == 0 {
             return Err(Refusal::CoverDual { item: None, load: 0, denominator, cost: 0 });
@@ -196,15 +200,16 @@ impl Cover {
 
 /// Disjoint intervals of each column that some split must separate.
 ///
-/// A crossing says that every model of interest separates two inputs which differ in one column alone,
-/// at the positions `low < high`. A split by one threshold sends to its lower side a set that is closed
-/// downward, so a split that separates `a < b` separates no `c < d` with `b <= c`: disjoint intervals
-/// need different splits.
+/// A crossing says that every model of interest separates two inputs which differ in one column
+/// alone, at the positions `low < high`. A split by one threshold sends to its lower side a set
+/// that is closed downward, so a split that separates `a < b` separates no `c < d` with `b <= c`:
+/// disjoint intervals need different splits.
 #[derive(Default)]
 pub struct Crossings(BTreeMap<u32, BTreeMap<u64, u64>>);
 
 impl Crossings {
-    /// Adds the interval from `low` to `high`, which is left out; refuses one that overlaps another.
+    /// Adds the interval from `low` to `high`, which is left out; refuses one that overlaps
+    /// another.
     pub fn add(&mut self, column: u32, low: u64, high: u64) -> Result<(), Refusal> {
         let known = self.0.entry(column).or_default();
         let before = known.range(..=low).next_back().is_some_and(|(_, &end)| end > low);

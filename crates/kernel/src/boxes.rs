@@ -1,14 +1,14 @@
 //! A box, and the joint leaves of each piece that it meets.
 //!
-//! A box is a range of cells on each axis. A joint leaf is a product of sets of cells, so it meets the
-//! box exactly if on each axis it holds a run that the range touches: masks of leaves are united over
-//! the runs of an axis and intersected over the axes. The leaves of a piece cover all cells, so no
-//! mask is empty. In pieces with too many leaves for masks, the ranges of the box lead through the
-//! joint tree.
+//! A box is a range of cells on each axis. A joint leaf is a product of sets of cells, so it meets
+//! the box exactly if on each axis it holds a run that the range touches: masks of leaves are
+//! united over the runs of an axis and intersected over the axes. The leaves of a piece cover all
+//! cells, so no mask is empty. In pieces with too many leaves for masks, the ranges of the box lead
+//! through the joint tree.
 //!
-//! Restricting a box changes only the pieces that look at the axis. Old words are kept on a trail, so
-//! that the second side of a split starts from where the first one started. Every restriction takes
-//! cells away, so the trail is never longer than there are leaves and cells.
+//! Restricting a box changes only the pieces that look at the axis. Old words are kept on a trail,
+//! so that the second side of a split starts from where the first one started. Every restriction
+//! takes cells away, so the trail is never longer than there are leaves and cells.
 
 use crate::lens::Lens;
 use crate::pieces::{Form, Piece, Pieces, Touch, low_bits};
@@ -17,7 +17,8 @@ use crate::problem::Range;
 pub(crate) struct State {
     pub(crate) ranges: Vec<Range>,
     words: Vec<u64>,
-    /// For each piece the number of the state that its words are in. Each new state gets the next number.
+    /// For each piece the number of the state that its words are in. Each new state gets the next
+    /// number.
     versions: Vec<u64>,
     next_version: u64,
     trail: Vec<Change>,

@@ -1,10 +1,10 @@
 //! A lens: a combination of rows with multipliers of at least zero, in integers of 128 bits.
 //!
-//! Every solution satisfies `sum over pieces of lambda.value >= lambda.bound`. Where values and bound
-//! are too wide, they are divided by a power of two and rounded **up**. If then the sum of rounded
-//! values, one from each piece, is below the rounded bound, the exact sum is below the exact bound:
-//! with s the shift, `sum of v <= 2^s * sum of up(v / 2^s) <= 2^s * (up(b / 2^s) - 1) < b`. So rounding
-//! can only refuse.
+//! Every solution satisfies `sum over pieces of lambda.value >= lambda.bound`. Where values and
+//! bound are too wide, they are divided by a power of two and rounded **up**. If then the sum of
+//! rounded values, one from each piece, is below the rounded bound, the exact sum is below the
+//! exact bound: with s the shift, `sum of v <= 2^s * sum of up(v / 2^s) <= 2^s * (up(b / 2^s) - 1)
+//! < b`. So rounding can only refuse.
 
 use std::cmp::Reverse;
 
@@ -17,7 +17,8 @@ use crate::wide::Int;
 /// Sums of all pieces, and the bound, stay within this many bits.
 const BITS: u64 = 120;
 
-/// The same for the numbers of rule `join`, which adds up many: differences of such sums fit into 64 bits.
+/// The same for the numbers of rule `join`, which adds up many: differences of such sums fit into
+/// 64 bits.
 const NARROW_BITS: u64 = 60;
 
 /// With at most this many leaves left, reading each is faster than looking for the best first.
@@ -39,8 +40,8 @@ pub(crate) struct Lens {
     constant: Vec<bool>,
     /// For pieces with a joint tree: the largest value below each of its splits.
     tops: Vec<Vec<i128>>,
-    /// For each piece the largest value in the current box, as far as it has been computed, and the version of
-    /// the piece's state that it is for.
+    /// For each piece the largest value in the current box, as far as it has been computed, and the
+    /// version of the piece's state that it is for.
     pub(crate) seen: Vec<(i128, u64)>,
 }
 

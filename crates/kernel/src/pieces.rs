@@ -1,9 +1,9 @@
 //! The trees, laid over each other as the proof's stacks say.
 //!
-//! A piece is a partition of all cells into joint leaves: the non-empty intersections of one leaf of
-//! each tree of its stack, with the exact sums of what these leaves add. Any partition of the trees
-//! into stacks is sound: the sum over all pieces is the sum over all trees. What trees have in common
-//! cancels inside a joint leaf.
+//! A piece is a partition of all cells into joint leaves: the non-empty intersections of one leaf
+//! of each tree of its stack, with the exact sums of what these leaves add. Any partition of the
+//! trees into stacks is sound: the sum over all pieces is the sum over all trees. What trees have
+//! in common cancels inside a joint leaf.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,8 @@ impl Touch {
         &self.masks[run * words..][..words]
     }
 
-    /// One word of the mask of the leaves that meet the runs `from..to`, where a mask has `words` words.
+    /// One word of the mask of the leaves that meet the runs `from..to`, where a mask has `words`
+    /// words.
     pub(crate) fn leaves_of_runs(&self, from: usize, to: usize, word: usize, words: usize) -> u64 {
         let masks = &self.masks[from * words..to * words];
         masks[word..].iter().step_by(words).fold(0, |all, mask| all | mask)
@@ -187,8 +188,8 @@ impl<'a> Pieces<'a> {
 /// About how many bytes one number of a joint leaf takes.
 const VALUE_BYTES: usize = 40;
 
-/// The values of each run of the one axis that matters, from those of the leaves; of all cells, where
-/// no axis matters.
+/// The values of each run of the one axis that matters, from those of the leaves; of all cells,
+/// where no axis matters.
 fn by_run(joint: &Joint, touch: Option<&Touch>, values: &[Int], sums: usize) -> Vec<Int> {
     let Some(touch) = touch else { return values.to_vec() };
     let mut by_run = vec![0; touch.starts.len()];
@@ -201,8 +202,8 @@ fn by_run(joint: &Joint, touch: Option<&Touch>, values: &[Int], sums: usize) -> 
     by_run.into_iter().flat_map(|leaf| values[leaf * sums..][..sums].iter().cloned()).collect()
 }
 
-/// For each run of each axis the leaves that hold it: all but those on the other side of a split that
-/// sends the run's cells one way.
+/// For each run of each axis the leaves that hold it: all but those on the other side of a split
+/// that sends the run's cells one way.
 fn fill_masks(joint: &Joint, touches: &mut [(usize, Touch)], words: usize) {
     let place: BTreeMap<usize, usize> =
         touches.iter().enumerate().map(|(place, (axis, _))| (*axis, place)).collect();
@@ -217,7 +218,8 @@ fn fill_masks(joint: &Joint, touches: &mut [(usize, Touch)], words: usize) {
             for mask in touch.masks[first * words..end * words].chunks_mut(words) {
                 let words = leaves.start / 64..leaves.end.div_ceil(64);
                 for (word, bits) in words.clone().zip(&mut mask[words]) {
-                    // The leaves of this word outside of the range: those before it and those after it.
+                    // The leaves of this word outside of the range: those before it and those after
+                    // it.
                     let below = |leaf: usize| low_bits(leaf.saturating_sub(word * 64));
                     *bits &= below(leaves.start) | !below(leaves.end);
                 }

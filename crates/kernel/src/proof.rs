@@ -1,4 +1,5 @@
-//! The proof of one problem while its steps arrive: lenses, the current box, and the sides still open.
+//! The proof of one problem while its steps arrive: lenses, the current box, and the sides still
+//! open.
 
 use crate::boxes::{Mark, State};
 use crate::lens::Lens;
@@ -16,7 +17,8 @@ pub enum Step {
     Lens(Vec<u64>),
     /// No cell solves the problem, by meeting in the middle. The axes of the first half.
     Meet(Vec<u32>),
-    /// The lens closes what lies outside of cells `low..high` on this axis; the box is narrowed to them.
+    /// The lens closes what lies outside of cells `low..high` on this axis; the box is narrowed to
+    /// them.
     Narrow { lens: u32, axis: u32, low: u32, high: u32 },
     /// The box is split after a cell. The steps of one side follow, then those of the other.
     Split { axis: u32, cell: u32, low_first: bool },
@@ -34,8 +36,8 @@ pub enum Step {
 pub enum Progress {
     /// There are boxes left.
     Open,
-    /// No cell solves the problem, except those that were excused and those in boxes that the caller
-    /// vouches for ([`Proof::assume`]).
+    /// No cell solves the problem, except those that were excused and those in boxes that the
+    /// caller vouches for ([`Proof::assume`]).
     Proved,
 }
 
@@ -68,8 +70,8 @@ struct Divided {
 }
 
 impl<'a> Proof<'a> {
-    /// Begins the proof that no cell satisfies all the rows. `stop` is asked during long steps; when it
-    /// says true, they end with [`Refusal::Stopped`].
+    /// Begins the proof that no cell satisfies all the rows. `stop` is asked during long steps;
+    /// when it says true, they end with [`Refusal::Stopped`].
     pub fn new(
         pieces: &'a Pieces<'a>,
         rows: &[Row],
@@ -122,8 +124,8 @@ impl<'a> Proof<'a> {
         Ok(self.next_box())
     }
 
-    /// Leaves out the current box, because the caller vouches that it has no solution: what is proved
-    /// in the end says nothing about its cells.
+    /// Leaves out the current box, because the caller vouches that it has no solution: what is
+    /// proved in the end says nothing about its cells.
     pub fn assume(&mut self) -> Progress {
         self.named.get_or_insert(self.lenses.len() as u32);
         self.next_box()

@@ -1,8 +1,8 @@
 //! Whole numbers of any size, with the few operations that the rules need.
 //!
-//! A number that fits into 128 bits is kept as such; any other is kept in two's complement, in words
-//! of 64 bits, the lowest first, without words that only repeat the sign. So every number has one
-//! form, and equal numbers are equal values.
+//! A number that fits into 128 bits is kept as such; any other is kept in two's complement, in
+//! words of 64 bits, the lowest first, without words that only repeat the sign. So every number has
+//! one form, and equal numbers are equal values.
 
 /// A whole number of any size.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

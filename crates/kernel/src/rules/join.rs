@@ -1,25 +1,25 @@
 //! Rule `join`: what remains of a small box is put together from two halves.
 //!
-//! Premise: two rows (f, g), the one that the step names and the last. A piece is *settled* if one of its
-//! joint leaves meets the box, or if all its joint leaves have the same f and the same g. Neighbouring
-//! cells of the box on an axis are in one *class* if no unsettled piece tells them apart: of its joint
-//! leaves that meet the box, the same ones hold both. Without the axes that the step fixes, the others
-//! fall into *parts*: two axes are in one part if an unsettled piece changes along both, or a chain of
-//! such pieces links them. The parts are shared out over two halves. For every choice of a class on each
-//! fixed axis, the sums (f, g) of each half are listed, over all choices of a class on its axes. Every
-//! pair of one entry from each list that reaches both bounds, with what the other pieces add, is a part
-//! of the box: its classes. Of every piece one joint leaf meets that part, and one of its cells passes
-//! rule `cells`.
-//! Conclusion: the box holds no solution that is not excused.
-//! Why: cells of the same classes are in the same joint leaf of every unsettled piece, so f and g are the
-//! same for all of them. When the fixed axes are chosen, every unsettled piece changes along the axes of
-//! one part only, so a row is a sum of one number for each part and a constant. A cell that solves the
-//! problem has an entry in each list, and the two reach both bounds: it is in one of the pairs. All cells
-//! of a pair are in the same joint leaf of every piece, so they reach the same leaf of every tree, and
-//! one of them that passes stands for all. An entry is left out of a list only if with the best of
-//! everything else it does not reach a bound, so it is in no pair. Which axes are fixed and how the parts
-//! are shared out makes lists long or short, not right or wrong. Numbers may have been rounded up
-//! (`lens.rs`), which makes pairs more and not fewer.
+//! Premise: two rows (f, g), the one that the step names and the last. A piece is *settled* if one
+//! of its joint leaves meets the box, or if all its joint leaves have the same f and the same g.
+//! Neighbouring cells of the box on an axis are in one *class* if no unsettled piece tells them
+//! apart: of its joint leaves that meet the box, the same ones hold both. Without the axes that the
+//! step fixes, the others fall into *parts*: two axes are in one part if an unsettled piece changes
+//! along both, or a chain of such pieces links them. The parts are shared out over two halves. For
+//! every choice of a class on each fixed axis, the sums (f, g) of each half are listed, over all
+//! choices of a class on its axes. Every pair of one entry from each list that reaches both bounds,
+//! with what the other pieces add, is a part of the box: its classes. Of every piece one joint leaf
+//! meets that part, and one of its cells passes rule `cells`. Conclusion: the box holds no solution
+//! that is not excused. Why: cells of the same classes are in the same joint leaf of every
+//! unsettled piece, so f and g are the same for all of them. When the fixed axes are chosen, every
+//! unsettled piece changes along the axes of one part only, so a row is a sum of one number for
+//! each part and a constant. A cell that solves the problem has an entry in each list, and the two
+//! reach both bounds: it is in one of the pairs. All cells of a pair are in the same joint leaf of
+//! every piece, so they reach the same leaf of every tree, and one of them that passes stands for
+//! all. An entry is left out of a list only if with the best of everything else it does not reach a
+//! bound, so it is in no pair. Which axes are fixed and how the parts are shared out makes lists
+//! long or short, not right or wrong. Numbers may have been rounded up (`lens.rs`), which makes
+//! pairs more and not fewer.
 
 use crate::boxes::lowest;
 use crate::pieces::{Form, Touch, low_bits};
@@ -57,8 +57,8 @@ pub(crate) fn join(proof: &mut Proof<'_>, row: u32, fixed: &[u32]) -> Result<(),
     }
 }
 
-/// The part of the box with these entries of the two lists: does one of its cells stand for all, and
-/// pass rule `cells`?
+/// The part of the box with these entries of the two lists: does one of its cells stand for all,
+/// and pass rule `cells`?
 fn passes(proof: &mut Proof<'_>, rest: &Rest, codes: [usize; 2], row_lenses: &[u32]) -> Result<(), Refusal> {
     let mark = proof.state.mark();
     for (axis, low, high) in rest.chosen(codes, &proof.state.ranges) {
@@ -85,8 +85,8 @@ fn passes(proof: &mut Proof<'_>, rest: &Rest, codes: [usize; 2], row_lenses: &[u
     })
 }
 
-/// What remains of a box. Open axes are named by their position in `axes`, and sets of them are the bits
-/// of a word.
+/// What remains of a box. Open axes are named by their position in `axes`, and sets of them are the
+/// bits of a word.
 struct Rest {
     axes: Vec<OpenAxis>,
     /// The axes that are fixed.
@@ -105,7 +105,8 @@ struct OpenAxis {
     chosen: usize,
 }
 
-/// Open axes that pieces link when the fixed ones are left out; or none, for pieces along fixed axes alone.
+/// Open axes that pieces link when the fixed ones are left out; or none, for pieces along fixed
+/// axes alone.
 #[derive(Default)]
 struct Part {
     own: u64,
@@ -114,8 +115,8 @@ struct Part {
     /// Choices of a class on each of its own axes.
     count: usize,
     second_half: bool,
-    /// What its pieces add for every choice on its axes: own ones before fixed ones, in each the lower position
-    /// first, and the first axis changes fastest.
+    /// What its pieces add for every choice on its axes: own ones before fixed ones, in each the
+    /// lower position first, and the first axis changes fastest.
     table: Vec<Sums>,
     /// For each choice on its fixed axes the best of each row alone.
     tops: Vec<Sums>,
@@ -186,8 +187,8 @@ impl Rest {
         bits(set).fold(1, |count: u64, at| count.saturating_mul(self.axes[at].classes.len() as u64))
     }
 
-    /// The axes along which a piece changes, in the order of tables, each with the run of cells that each of
-    /// its classes is in.
+    /// The axes along which a piece changes, in the order of tables, each with the run of cells
+    /// that each of its classes is in.
     fn along<'a>(&self, set: u64, changes: &[Along<'a>]) -> Vec<(&'a Touch, Vec<usize>)> {
         let runs = |at: usize| {
             let own = changes.iter().find(|along| along.at == at).expect("the set is of these changes");
@@ -196,7 +197,8 @@ impl Rest {
         self.ordered(set).map(runs).collect()
     }
 
-    /// Makes the parts, shares them out over the two halves, and makes room for their tables, within the limit.
+    /// Makes the parts, shares them out over the two halves, and makes room for their tables,
+    /// within the limit.
     fn make_parts(&mut self, pieces: &[(u64, &[Along<'_>])], limit: u64) -> Result<(), Refusal> {
         let mut rest = !self.fixed & low_bits(self.axes.len());
         while rest != 0 {
@@ -232,8 +234,8 @@ impl Rest {
         if work > limit {
             return Err(Refusal::LimitJoin { what: JoinLimit::Sums, limit });
         }
-        // A part's own choices are among the sums of its half, and its fixed axes among all of them: its table is
-        // no longer than the work.
+        // A part's own choices are among the sums of its half, and its fixed axes among all of
+        // them: its table is no longer than the work.
         for index in 0..self.parts.len() {
             let (own, fixed) = (self.choices(self.parts[index].own), self.choices(self.parts[index].fixed));
             let part = &mut self.parts[index];
@@ -263,8 +265,8 @@ impl Rest {
         false
     }
 
-    /// The pairs of entries that reach both bounds at the present choice; there have been some before, and there may
-    /// be at most so many.
+    /// The pairs of entries that reach both bounds at the present choice; there have been some
+    /// before, and there may be at most so many.
     fn pairs(&self, before: usize, most: usize) -> Result<Vec<[usize; 2]>, Refusal> {
         // What may be lost, counted from the best of everything, before a bound is missed.
         let best = self.parts.iter().map(|part| part.present(&self.axes).1);
@@ -299,7 +301,8 @@ impl Rest {
         let [first, second] = lists;
         let swapped = second.len() < first.len();
         let (mut short, long) = if swapped { (second, first) } else { (first, second) };
-        // Those of the shorter list that lose little of f come first; of them, the least that is lost of g decides.
+        // Those of the shorter list that lose little of f come first; of them, the least that is
+        // lost of g decides.
         short.sort_unstable();
         let mut least_g = Vec::with_capacity(short.len());
         for &((_, g), _) in short.iter() {
@@ -322,8 +325,8 @@ impl Rest {
         Ok(pairs)
     }
 
-    /// For each open axis the cells of the class that is chosen, of a box of these ranges: by the entries of the two
-    /// lists, or because the axis is fixed.
+    /// For each open axis the cells of the class that is chosen, of a box of these ranges: by the
+    /// entries of the two lists, or because the axis is fixed.
     fn chosen(&self, mut codes: [usize; 2], ranges: &[(u32, u32)]) -> Vec<(usize, u32, u32)> {
         let mut classes: Vec<usize> = self.axes.iter().map(|axis| axis.chosen).collect();
         for part in &self.parts {
@@ -343,7 +346,8 @@ impl Rest {
 }
 
 impl Part {
-    /// The part of the table for the present choice on the fixed axes, and the best of each row in it.
+    /// The part of the table for the present choice on the fixed axes, and the best of each row in
+    /// it.
     fn present(&self, axes: &[OpenAxis]) -> (&[Sums], Sums) {
         let (mut number, mut step) = (0, 1);
         for at in bits(self.fixed) {
@@ -387,9 +391,10 @@ fn open_axes<'a>(proof: &Proof<'a>, settled: &[bool]) -> Result<(Vec<OpenAxis>, 
     Ok((axes, changes))
 }
 
-/// Adds what one piece contributes to a table over the axes along which it changes. The last of the axes
-/// changes slowest, so each of its classes is a block of the table. `mask` has the joint leaves that are
-/// left; a piece without masks changes along one axis, and its joint leaves are the runs.
+/// Adds what one piece contributes to a table over the axes along which it changes. The last of the
+/// axes changes slowest, so each of its classes is a block of the table. `mask` has the joint
+/// leaves that are left; a piece without masks changes along one axis, and its joint leaves are the
+/// runs.
 fn fill(value: &dyn Fn(usize) -> Sums, along: &[(&Touch, Vec<usize>)], mask: &[u64], table: &mut [Sums]) {
     if !mask.is_empty() && mask.iter().map(|word| word.count_ones()).sum::<u32>() == 1 {
         let sums = value(lowest(mask.iter().copied()));
@@ -408,8 +413,8 @@ fn fill(value: &dyn Fn(usize) -> Sums, along: &[(&Touch, Vec<usize>)], mask: &[u
     }
 }
 
-/// Adds a table over some axes to one over these and others; the last axis changes slowest. For each axis:
-/// its number of classes, and whether the smaller table has it.
+/// Adds a table over some axes to one over these and others; the last axis changes slowest. For
+/// each axis: its number of classes, and whether the smaller table has it.
 fn spread(axes: &[(usize, bool)], table: &[Sums], into: &mut [Sums]) {
     if table.len() == into.len() {
         into.iter_mut().zip(table).for_each(|(slot, &sums)| *slot = plus(*slot, sums));

@@ -1,16 +1,15 @@
 //! Rule `meet`: two rows over pieces of one axis each are tested without boxes.
 //!
-//! Premise: the problem has two rows (f, g), and every piece looks at one axis at most. The axes are
-//! shared out over two halves: those that the step lists, and all others. Each half's sums (f, g) over
-//! all choices of one cell for each axis are listed, without those that cannot reach a bound even with
-//! the best of everything else, and those that are no better in both rows than another. No pair of one
-//! entry from each list reaches both bounds.
-//! Conclusion: the problem has no solution.
-//! Why: a solution chooses one cell on each axis; its two half sums add up to at least both bounds. If
-//! one of them was dropped because it cannot reach a bound, it could not. If it was dropped because
-//! another is no worse in both rows, that other one serves as well, and in the end one that is in the
-//! list. So some pair of entries would reach both bounds. Any way to share out the axes is sound; the
-//! step's choice only makes the lists short.
+//! Premise: the problem has two rows (f, g), and every piece looks at one axis at most. The axes
+//! are shared out over two halves: those that the step lists, and all others. Each half's sums (f,
+//! g) over all choices of one cell for each axis are listed, without those that cannot reach a
+//! bound even with the best of everything else, and those that are no better in both rows than
+//! another. No pair of one entry from each list reaches both bounds. Conclusion: the problem has no
+//! solution. Why: a solution chooses one cell on each axis; its two half sums add up to at least
+//! both bounds. If one of them was dropped because it cannot reach a bound, it could not. If it was
+//! dropped because another is no worse in both rows, that other one serves as well, and in the end
+//! one that is in the list. So some pair of entries would reach both bounds. Any way to share out
+//! the axes is sound; the step's choice only makes the lists short.
 
 use std::collections::BTreeMap;
 
@@ -83,8 +82,8 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Refusal> {
         combine(&halves[0], minus(bounds, plus(tops[0], tops[1])), limit, proof)?,
         combine(&halves[1], minus(bounds, plus(tops[0], tops[1])), limit, proof)?,
     ];
-    // In both lists f falls and g rises: the entries of the second with enough f are a prefix that only
-    // shrinks, and its last entry has the most g.
+    // In both lists f falls and g rises: the entries of the second with enough f are a prefix that
+    // only shrinks, and its last entry has the most g.
     let mut enough = lists[1].len();
     for &entry in &lists[0] {
         while enough > 0 && entry.0 + lists[1][enough - 1].0 < bounds.0 {
@@ -97,8 +96,8 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// All useful sums of a half, by falling f and rising g. `missing` is what the bounds ask for beyond the
-/// best of everything: an entry that gives away more than that, negated, is hopeless.
+/// All useful sums of a half, by falling f and rising g. `missing` is what the bounds ask for
+/// beyond the best of everything: an entry that gives away more than that, negated, is hopeless.
 fn combine(half: &[Vec<Sums>], missing: Sums, limit: usize, proof: &Proof<'_>) -> Result<Vec<Sums>, Refusal> {
     let mut list = vec![(0, 0)];
     let mut best = (0, 0);
