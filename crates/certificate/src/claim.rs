@@ -11,28 +11,31 @@ pub struct Claim {
     pub original: Digest,
     /// The pruned model, with its columns in the order of the original's.
     pub pruned: Digest,
-    /// What is said of them.
+    /// What the claim says of them.
     pub statement: Statement,
-    /// For which inputs, of those that both models accept; columns are counted as the original counts them.
+    /// The inputs that the claim covers, out of those that both models accept. Columns are counted
+    /// as the original counts them.
     pub domain: Domain,
 }
 
 /// What a claim says of two models.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Statement {
-    /// Wherever the original's winner leads by more than the band, the library loading the pruned model decides as the
-    /// library loading the original: by the libraries' own rules, or at cuts.
+    /// Wherever the original's winner leads by more than the band, the library loading the pruned
+    /// model decides as the library loading the original: by the libraries' own rules, or at cuts.
     Decisions {
         /// How near to the original's decision boundary the claim reaches.
         band: BandClaim,
         /// Systems may use the pruned model's rounding by input ([`Slack::Local`](crate::Slack)).
         local_rounding: bool,
-        /// The cuts of the two models, where decisions are not those of the libraries' own rules: class 1 iff the score
-        /// that decides is at least the cut's, and only scores farther from it than its gap count as decided.
+        /// The cuts of the two models, if decisions are made at cuts instead of by the libraries'
+        /// own rules: class 1 if and only if the score that decides is at least the cut's. Only
+        /// scores farther from a cut than its gap count as decided.
         cuts: Option<[Cut; 2]>,
     },
-    /// No score of the library loading the pruned model is farther than this from the score of the same output of the
-    /// library loading the original: scores before any link function, averaged where the library averages.
+    /// Every score of the library loading the pruned model is within this distance of the score of
+    /// the same output of the library loading the original: scores before any link function,
+    /// averaged if the library averages.
     Scores {
         /// The greatest distance, a finite number of at least zero.
         within: f64,
@@ -40,14 +43,15 @@ pub enum Statement {
 }
 
 impl Claim {
-    /// The version of the format that a certificate of this claim is written in: the first that can hold it.
+    /// The version of the format that a certificate of this claim has: the first one that can hold
+    /// it.
     pub fn version(&self) -> u32 {
         let first = matches!(self.statement, Statement::Decisions { cuts: None, .. })
             && (self.domain.is_everything() || self.domain.is_no_missing());
         if first { 1 } else { 2 }
     }
 
-    /// The band, where the claim is about decisions.
+    /// The band, if the claim is about decisions.
     pub fn band(&self) -> Option<BandClaim> {
         match self.statement {
             Statement::Decisions { band, .. } => Some(band),
@@ -55,7 +59,7 @@ impl Claim {
         }
     }
 
-    /// The cuts of the two models, where the claim is about decisions at cuts.
+    /// The cuts of the two models, if the claim is about decisions at cuts.
     pub fn cuts(&self) -> Option<[Cut; 2]> {
         match self.statement {
             Statement::Decisions { cuts, .. } => cuts,
@@ -63,7 +67,7 @@ impl Claim {
         }
     }
 
-    /// The greatest distance, where the claim is about scores.
+    /// The greatest distance, if the claim is about scores.
     pub fn within(&self) -> Option<f64> {
         match self.statement {
             Statement::Decisions { .. } => None,

@@ -1,8 +1,9 @@
-//! The digest of a model as it was read: BLAKE3 over a canonical encoding of all that the meaning of the
-//! model depends on. A model in memory and its file agree; any other model has another digest.
+//! The digest of a model as it was read: BLAKE3 over a canonical encoding of everything that the
+//! meaning of the model depends on. A model in memory and its file have the same digest, and any
+//! other model has another one.
 //!
-//! The encoding is specified in section 3 of `docs/spec/certificate-v1.md`. Every list starts with its
-//! length and every choice with a tag, so that different models never have the same encoding.
+//! The encoding is specified in section 3 of `docs/spec/certificate-v1.md`. Every list starts with
+//! its length and every choice with a tag, so that different models never have the same encoding.
 
 use std::fmt;
 
@@ -40,7 +41,7 @@ impl fmt::Debug for Digest {
 
 /// Hands the canonical encoding of a model to `out`, part by part.
 pub fn canonical(model: &Ensemble, out: &mut dyn FnMut(&[u8])) {
-    // Collected in blocks: a hasher is slow on single bytes.
+    // Bytes are collected in blocks, because a hasher is slow on single bytes.
     let mut encoding = Encoding { block: Vec::with_capacity(2 * BLOCK), out };
     encoding.model(model);
     (encoding.out)(&encoding.block);
@@ -84,7 +85,7 @@ impl Encoding<'_> {
     fn text(&mut self, text: &str) {
         self.count(text.len() as u64);
         self.block.extend_from_slice(text.as_bytes());
-        // Long names leave the block as they come.
+        // A long name fills the block at once, so the block is written.
         if self.block.len() >= BLOCK {
             (self.out)(&self.block);
             self.block.clear();
@@ -138,7 +139,7 @@ impl Encoding<'_> {
             unplaced.lists.iter().for_each(|labels| self.labels(labels));
         }
         if let Some(scale) = model.scale() {
-            // No flag: nothing else can stand here.
+            // No flag follows, since there is nothing else to say.
             self.tag(2);
             self.float(scale);
         }
@@ -170,7 +171,7 @@ impl Encoding<'_> {
                 self.floats(values);
             }
             CategoryRule::Hashed => self.tag(5),
-            // No model that was read has this rule.
+            // Only models made by this program have this rule, never models that were read.
             CategoryRule::Joined { values, unknown, missing } => {
                 self.tag(4);
                 self.floats(values);
@@ -185,7 +186,7 @@ impl Encoding<'_> {
         }
     }
 
-    /// Texts alone need no types.
+    /// A list that has only texts needs no types.
     fn labels(&mut self, labels: &[Label]) {
         let texts = labels.iter().all(|label| matches!(label, Label::Text(_)));
         self.tag(if texts { 1 } else { 2 });
@@ -369,7 +370,7 @@ mod tests {
 
     #[test]
     fn weights_and_a_scale_are_told_apart() {
-        // The same exact sums, rounded at other places.
+        // The exact sums are the same, but they are rounded at other places.
         let mut found = 0;
         for seed in 0..1500 {
             let mut rng = Rng::with_seed(seed);
@@ -398,7 +399,8 @@ mod tests {
 
     #[test]
     fn zero_and_negative_zero_are_told_apart() {
-        // Equal as numbers, and still other bits: a library may print or divide by them differently.
+        // The numbers are equal but their bits differ, and a library may print them or divide by
+        // them differently.
         let mut rng = Rng::with_seed(1);
         let shape = Shape::random(&mut rng);
         let model = ensemble(&mut rng, &shape);

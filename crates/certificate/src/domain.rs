@@ -1,6 +1,6 @@
 //! The bytes of a domain in a claim (version 2 of the format, section 4.1 of its specification).
 //!
-//! A domain has one encoding: what is not in the normal form of [`Domain`] is no certificate.
+//! A domain has only one encoding: bytes that are not in the normal form of [`Domain`] are refused.
 
 use std::io::Read;
 
@@ -81,7 +81,8 @@ impl<R: Read> Reader<R> {
         let ascending = columns.windows(2).all(|pair| pair[0].0 < pair[1].0);
         let domain = Domain::new(missing, columns.iter().cloned(), groups.clone());
         let domain = domain.map_err(|_| ReadError::Domain)?.with_wheres(wheres.clone());
-        // The normal form is what was read, or else it was not in it. Zeros have no sign there.
+        // The bytes were in the normal form only if reading them gives the same domain. Zeros have
+        // no sign there.
         let signs = |value: &f64| value.to_bits() != (-0.0f64).to_bits();
         let plain = columns.iter().all(|(_, column)| {
             column.min.iter().chain(&column.max).chain(column.values.iter().flatten()).all(signs)
@@ -107,7 +108,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// A score of a model that is known by its digest only.
+    /// A condition on the score of a model that is known only by its digest.
     fn read_where(&mut self) -> Result<Where, ReadError> {
         let digest = self.array()?;
         let output = self.index()?;

@@ -1,7 +1,8 @@
 //! The bytes of steps and claims (section 4 of the specification).
 //!
-//! The steps that come in millions take a byte or a few: the kind stands in the low three bits of the first
-//! byte, the lens or the axis in the others. Kind 0 is for all other steps, told apart by those bits.
+//! Steps that occur in millions take one byte or a few: the low three bits of the first byte are
+//! the kind, and the others the lens or the axis. All other steps have kind 0 and are told apart by
+//! those other bits.
 
 use num_bigint::BigUint;
 
@@ -17,7 +18,7 @@ pub(crate) const SPLIT_HIGH_FIRST: u8 = 4;
 pub(crate) const CELLS: u8 = 5;
 pub(crate) const JOIN: u8 = 6;
 
-/// The high bits that say: the number follows.
+/// The value of the high bits if the number itself follows.
 pub(crate) const FOLLOWS: u8 = 31;
 
 pub(crate) const STACK: u8 = 0;
@@ -138,7 +139,7 @@ pub fn encode(step: &Step, out: &mut Vec<u8>) {
     }
 }
 
-/// What a claim of version 2 is about: the byte that says so.
+/// The byte that says which statement a claim of version 2 makes.
 pub(crate) const DECISIONS: u8 = 0;
 pub(crate) const SCORES: u8 = 1;
 pub(crate) const CUTS: u8 = 2;
@@ -188,7 +189,7 @@ fn extended(out: &mut Vec<u8>, which: u8) {
     out.push(EXTENDED | which << 3);
 }
 
-/// Seven bits a byte, the lowest first; all but the last byte have the high bit.
+/// Seven bits in each byte, the lowest first; all but the last byte have the high bit set.
 pub(crate) fn number(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -206,8 +207,8 @@ fn numbers(out: &mut Vec<u8>, values: &[u64]) {
     values.iter().for_each(|&value| number(out, value));
 }
 
-/// A list that ascends strictly: the first, then what is skipped between neighbours. A list that does not
-/// ascend cannot be written and becomes one that no reader accepts.
+/// A strictly ascending list: the first entry, then for each next one how many numbers are skipped.
+/// A list that does not ascend cannot be written and becomes bytes that no reader accepts.
 fn ascending(out: &mut Vec<u8>, values: &[u32]) {
     number(out, values.len() as u64);
     let mut next = 0u64;

@@ -7,7 +7,7 @@ use secateur_model::{Accepted, Cut};
 use crate::claim::{BandClaim, Claim, Statement};
 use crate::step::{Intercept, Slack, Step};
 
-/// More entries of a list than this are not shown.
+/// The number of entries of a list that are shown at most.
 const SHOWN: usize = 12;
 
 /// The claim, a few lines.

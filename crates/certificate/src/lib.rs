@@ -1,9 +1,11 @@
-//! Certificates: what a proof that two models decide alike, or that their scores are near, is written down as.
+//! Certificates: the file form of a proof that two models decide alike, or that their scores are
+//! near.
 //!
-//! A certificate is a line of text that names the format, and a compressed stream: the [`Claim`] with the
-//! [`Digest`]s of both models, then [`Step`]s up to an explicit end. [`Writer`] and [`Reader`] stream: neither
-//! holds more than one step. Nothing here judges a step; that is the checker's work. The format is specified in
-//! `docs/spec/certificate-v1.md`, and what version 2 adds in `certificate-v2.md`; both are normative.
+//! A certificate is a line of text that names the format, and a compressed stream: the [`Claim`]
+//! with the [`Digest`]s of both models, then [`Step`]s up to an explicit end. [`Writer`] and
+//! [`Reader`] stream: neither holds more than one step. Nothing here judges a step, which is the
+//! checker's work. The format is specified in `docs/spec/certificate-v1.md`, and the additions of
+//! version 2 in `certificate-v2.md`; both are normative.
 //!
 //! # Where to read
 //! `claim` and `step` are the types. `encode` has their bytes, `reader` and `writer` the stream,
@@ -41,8 +43,8 @@ fn magic(version: u32) -> &'static [u8] {
     if version == 1 { MAGIC } else { MAGIC_2 }
 }
 
-/// No list in a step has more entries.
+/// The largest number of entries of a list in a step.
 pub const LONGEST_LIST: u64 = 1 << 20;
 
-/// No multiplier of a cut has more bytes.
+/// The largest number of bytes of a multiplier of a cut.
 pub const LONGEST_NUMBER: u64 = 1 << 12;

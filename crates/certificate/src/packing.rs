@@ -1,9 +1,11 @@
-//! The certificate of a packing: which model, which packed file, and, where the model was pruned first, the pruned
-//! model's file with the certificate of its pruning; and, where the leaves of emitted source are quantised, how far that moves scores.
+//! The certificate of a packing: which model, which packed file, and, if the model was pruned
+//! first, the pruned model's file with the certificate of its pruning. If the leaves of emitted
+//! source are quantised, it also says how far that moves scores.
 //!
-//! A packing needs no steps: whoever checks it compares the two files node by node. The record says what is claimed,
-//! so that it can be filed and demanded like any other certificate. It is a file of its own kind: a line of text that names
-//! it, then bytes as specified in `docs/spec/packed-v1.md`, section 5.
+//! A packing needs no steps: the checker compares the two files node by node. The record says what
+//! is claimed, so that it can be filed and demanded like any other certificate. It is a file of its
+//! own kind: a line of text that names it, then bytes as specified in `docs/spec/packed-v1.md`,
+//! section 5.
 
 use std::fmt;
 
@@ -21,9 +23,9 @@ pub struct PackingRecord {
     pub original: Digest,
     /// The digest of the packed file's bytes.
     pub packed: FileDigest,
-    /// Where the model was pruned before it was packed.
+    /// The pruned model, if the model was pruned before it was packed.
     pub pruning: Option<PruningStep>,
-    /// Where the packed file's leaves are quantised.
+    /// What is claimed of quantised leaves, if the packed file has such.
     pub quantised: Option<QuantisedStep>,
 }
 
@@ -36,14 +38,16 @@ pub struct PruningStep {
     pub certificate: Vec<u8>,
 }
 
-/// What is claimed of a packed file whose leaves are quantised, beside the (pruned) model.
+/// What is claimed of a packed file whose leaves are quantised, in comparison with the (pruned)
+/// model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantisedStep {
     /// No score is farther than this from the library's.
     pub within: f64,
-    /// The certificate of that, a claim about scores; none where it follows from the leaves of each tree by itself.
+    /// The certificate of this, a claim about scores; `None` if the bound follows from the leaves
+    /// of each tree by itself.
     pub scores: Option<Vec<u8>>,
-    /// The certificate that it decides as the (pruned) model does, where that is claimed.
+    /// The certificate that it decides as the (pruned) model does, if that is claimed.
     pub decisions: Option<Vec<u8>>,
 }
 
@@ -70,7 +74,7 @@ impl fmt::Debug for FileDigest {
     }
 }
 
-/// Why bytes are no certificate of a packing.
+/// Why bytes are not a certificate of a packing.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PackingReadError {
@@ -118,7 +122,7 @@ impl PackingRecord {
         }
         if let Some(quantised) = &self.quantised {
             bytes.extend_from_slice(&quantised.within.to_le_bytes());
-            // No certificate is empty, so that none is nothing.
+            // No certificate is empty, so an empty one stands for `None`.
             for part in [&quantised.scores, &quantised.decisions] {
                 let part = part.as_deref().unwrap_or_default();
                 bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());

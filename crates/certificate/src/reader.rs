@@ -1,8 +1,8 @@
-//! Reads a certificate as a stream; refuses whatever is not one.
+//! Reads a certificate as a stream, and refuses everything that is not one.
 //!
-//! Every byte is accounted for: numbers have one encoding only, unknown kinds are refused, the end says how
-//! many steps there were, and nothing may follow it. What a step may hold is limited, so that no input makes
-//! the reader allocate more than a small multiple of what it has read.
+//! Every byte is accounted for: numbers have only one encoding, unknown kinds are refused, the end
+//! states the number of steps, and nothing may follow it. The size of a step is limited, so that no
+//! input makes the reader allocate more than a small multiple of what it has read.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -17,7 +17,7 @@ use crate::encode as code;
 use crate::step::{CoverTerm, CutTerm, Intercept, Slack, Step};
 use crate::{LONGEST_LIST, LONGEST_NUMBER, MAGIC, MAGIC_2};
 
-/// Why something is no certificate.
+/// Why bytes are not a certificate.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each message says what its fields are")]
@@ -51,7 +51,7 @@ pub enum ReadError {
 }
 
 impl ReadError {
-    /// A short name that stays, for scripts and tests.
+    /// A short name for scripts and tests, which never changes.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Io { .. } => "malformed.io",
@@ -71,9 +71,9 @@ impl ReadError {
 }
 
 const BUFFER: usize = 1 << 16;
-/// A first line longer than this is not one of ours.
+/// A longer first line is not that of a certificate.
 const LONGEST_LINE: usize = 64;
-/// Memory is set aside for at most so many entries before they are there.
+/// Memory is reserved for at most this many entries before they have been read.
 const AHEAD: u64 = 1 << 10;
 
 /// Hands out the steps of a certificate one by one.
@@ -122,7 +122,7 @@ impl<R: Read> Reader<R> {
         self.steps
     }
 
-    /// The next step; `None` behind the end step, when nothing follows it.
+    /// The next step; `None` after the end step, if nothing follows it.
     pub fn next_step(&mut self) -> Result<Option<Step>, ReadError> {
         if self.ended {
             return Ok(None);
@@ -198,7 +198,7 @@ impl<R: Read> Reader<R> {
                 other: self.index()?,
                 slack: if self.choice(2)? == 0 { Slack::Global } else { Slack::Local },
             },
-            // Elsewhere no step has this number.
+            // In other claims no step has this number.
             code::SCORE_SYSTEM if self.claim.within().is_some() => {
                 Step::ScoreSystem { output: self.index()?, below: self.choice(2)? == 1 }
             }
@@ -366,7 +366,7 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The stream ends here, with its checksum, and so does the file.
+    /// Demands that the stream ends here, with its checksum, and that the file ends with it.
     fn nothing_follows(&mut self) -> Result<(), ReadError> {
         if self.at != self.filled || self.fill()? {
             return Err(ReadError::Trailing);

@@ -1,5 +1,5 @@
-//! The steps of a certificate. What each needs and concludes is specified in `docs/spec/certificate-v1.md`;
-//! here is only their shape.
+//! The steps of a certificate. `docs/spec/certificate-v1.md` specifies what each step needs and
+//! what follows from it; this file has only their shape.
 
 use num_bigint::BigUint;
 
@@ -17,16 +17,18 @@ pub enum Step {
     System {
         /// The class that the original decides.
         winner: u32,
-        /// The class that the pruned model might put above it (both as the original counts classes).
+        /// The class that the pruned model might put above it (both as the original counts
+        /// classes).
         other: u32,
         /// How the pruned model's rounding enters its row.
         slack: Slack,
     },
-    /// Begins the proof that one output's score is nowhere too far on one side of the original's (claims about scores only).
+    /// Begins the proof that one output's score is never too far on one side of the original's
+    /// (only in claims about scores).
     ScoreSystem {
         /// The output, as both models count them.
         output: u32,
-        /// The pruned model's score is below the original's; else above it.
+        /// The pruned model's score is below the original's; otherwise above it.
         below: bool,
     },
     /// Adds a lens to the system's table: one multiplier for each row.
@@ -34,13 +36,14 @@ pub enum Step {
         /// The multipliers.
         multipliers: Vec<u64>,
     },
-    /// What lies outside `low..high` on this axis is closed by the lens; the box is narrowed.
+    /// The lens closes everything outside of `low..high` on this axis, and the box is narrowed to
+    /// the rest.
     Narrow {
         /// The axis.
         axis: u32,
         /// First cell that is left.
         low: u32,
-        /// The cell behind the last one that is left.
+        /// The cell after the last one that is left.
         high: u32,
         /// The lens.
         lens: u32,
@@ -50,7 +53,7 @@ pub enum Step {
         /// The lens.
         lens: u32,
     },
-    /// The box is split behind a cell.
+    /// The box is split after a cell.
     Split {
         /// The axis.
         axis: u32,
@@ -61,15 +64,16 @@ pub enum Step {
     },
     /// Every cell of the box fails a row, or is decided alike by both libraries.
     Cells,
-    /// No cell of the box is a solution: for every choice on the fixed axes, what remains of two rows is joined from
-    /// two halves.
+    /// No cell of the box is a solution: for every choice of cells on the fixed axes, two halves of
+    /// the other axes are joined, by the sums of two rows.
     Join {
         /// The row that is joined with the last one.
         row: u32,
         /// The fixed axes, ascending.
         fixed: Vec<u32>,
     },
-    /// The system is empty by meeting in the middle; the axes of the first half.
+    /// Meeting in the middle shows that the system has no solution; these are the axes of the first
+    /// half.
     Meet {
         /// Axes, ascending.
         first: Vec<u32>,
@@ -79,26 +83,28 @@ pub enum Step {
         /// One value for each column; NaN is missing.
         values: Vec<f64>,
     },
-    /// The columns that bounds are about. Comes once, before any cut.
+    /// The columns that bounds are about. This step comes once, before any cut.
     Columns {
-        /// What may happen to the intercept.
+        /// How the models may change the intercept.
         intercept: Intercept,
         /// The trees of the original in each column.
         columns: Vec<Vec<u32>>,
     },
-    /// Adds a cut: of the columns that the checker works out from these terms, one has positive weight.
+    /// Adds a cut: the checker computes a set of columns from these terms, at least one of which
+    /// has positive weight.
     Cut {
         /// The terms.
         terms: Vec<CutTerm>,
     },
     /// Begins the proof that the columns of positive weight cost at least this much.
     Cover {
-        /// The cost of each column; 1 each where there are none.
+        /// The cost of each column; without costs each column costs 1.
         costs: Option<Vec<u64>>,
         /// The lower bound.
         bound: u64,
     },
-    /// Two cases: the column has positive weight (its steps come first), or not.
+    /// Two cases: the column has positive weight (the steps of this case come first), or it has
+    /// not.
     Branch {
         /// The column.
         column: u32,
@@ -110,7 +116,7 @@ pub enum Step {
         /// Cuts and their numerators.
         terms: Vec<CoverTerm>,
     },
-    /// Two inputs that differ in one numeric feature and are decided differently.
+    /// Two inputs that differ in one numeric feature only and are decided differently.
     Crossing {
         /// The point that has all other values.
         point: u32,
@@ -125,7 +131,7 @@ pub enum Step {
     End {
         /// The number of steps before this one.
         steps: u64,
-        /// Every system is there.
+        /// Every system has been proved.
         complete: bool,
     },
 }
@@ -161,11 +167,11 @@ impl Step {
 pub enum Slack {
     /// One bound for all inputs.
     Global,
-    /// A bound that knows the input.
+    /// A bound that depends on the input.
     Local,
 }
 
-/// What may happen to the intercept in the models that a bound is about.
+/// How the models that a bound is about may change the intercept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intercept {
     /// There is none: all sums start from zero.
@@ -187,7 +193,7 @@ pub struct CutTerm {
     pub winner: u32,
     /// Another class.
     pub other: u32,
-    /// How often the lead counts.
+    /// The factor by which the lead is multiplied.
     pub multiplier: BigUint,
 }
 

@@ -10,11 +10,11 @@ use crate::encode::{encode, encode_claim};
 use crate::magic;
 use crate::step::Step;
 
-/// Bytes that are collected before they are compressed.
+/// The number of bytes that are collected before they are compressed.
 const BLOCK: usize = 1 << 15;
 
-/// Takes the steps of a certificate one by one. Without [`finish`](Self::finish) there is no certificate:
-/// what has been written is not accepted by any reader.
+/// Takes the steps of a certificate one by one. Without [`finish`](Self::finish) no reader accepts
+/// what has been written.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: ZlibEncoder<W>,
@@ -29,7 +29,8 @@ impl<W: Write> Writer<W> {
         out.write_all(magic(claim.version()))?;
         let mut block = Vec::with_capacity(2 * BLOCK);
         encode_claim(claim, &mut block);
-        // The lowest level: steps compress well, and a higher one costs more than the search.
+        // The lowest level suffices: steps compress well, and a higher level takes longer than the
+        // search.
         Ok(Self { out: ZlibEncoder::new(out, Compression::new(1)), block, steps: 0, bytes: 0 })
     }
 
@@ -40,7 +41,7 @@ impl<W: Write> Writer<W> {
         self.flush()
     }
 
-    /// Appends steps that [`encode`](crate::encode()) has made bytes of already.
+    /// Appends steps that [`encode`](crate::encode()) has already turned into bytes.
     pub fn encoded(&mut self, bytes: &[u8], steps: u64) -> io::Result<()> {
         self.block.extend_from_slice(bytes);
         self.steps += steps;
@@ -57,7 +58,7 @@ impl<W: Write> Writer<W> {
         self.bytes + self.block.len() as u64
     }
 
-    /// Writes the end. `complete` says that every system is there.
+    /// Writes the end. `complete` says that every system has been proved.
     pub fn finish(mut self, complete: bool) -> io::Result<W> {
         let steps = self.steps;
         self.step(&Step::End { steps, complete })?;
@@ -65,8 +66,8 @@ impl<W: Write> Writer<W> {
         self.out.finish()
     }
 
-    /// Compresses all whole blocks. What the compressor makes may depend on how much it is given at a time,
-    /// and equal steps shall give equal files however they come.
+    /// Compresses all whole blocks. The compressor's output may depend on how much it is given at a
+    /// time, and equal steps should give equal files however they arrive.
     fn flush(&mut self) -> io::Result<()> {
         let whole = self.block.len() / BLOCK * BLOCK;
         for block in self.block[..whole].chunks(BLOCK) {

@@ -23,7 +23,7 @@ pub(super) fn write<T>(folder: &Path, check: impl FnOnce(&mut Dump<'_>) -> T) ->
     Ok(result)
 }
 
-/// Checks every problem in a folder: a line for each, and the exit code.
+/// Checks every problem in a folder. Returns a line for each, and the exit code.
 pub(super) fn checked(folder: &Path, as_json: bool) -> Result<(String, u8), String> {
     let told = |error: io::Error| format!("{}: {error}", folder.display());
     let entries = fs::read_dir(folder).map_err(told)?;
@@ -75,7 +75,7 @@ pub(super) fn checked(folder: &Path, as_json: bool) -> Result<(String, u8), Stri
                 (format!("{word} {place}: {refusal:?}"), if incomplete { 3 } else { 1 }, *step)
             }
         };
-        // A refusal says more than a limit.
+        // A refusal matters more than a limit.
         code = if code == 1 || own == 1 { 1 } else { code.max(own) };
         text += &format!("{name} {word}\n");
         let outcome = ["proved", "refused", "", "incomplete"][usize::from(own)];
@@ -89,7 +89,7 @@ pub(super) fn checked(folder: &Path, as_json: bool) -> Result<(String, u8), Stri
     Ok((text, code))
 }
 
-/// Does the kernel give up, with nothing wrong so far?
+/// Is the refusal only that of a limit, with nothing wrong so far?
 fn is_limit(refusal: &Refusal) -> bool {
     matches!(
         refusal,

@@ -1,5 +1,5 @@
-//! `secateur-check ORIGINAL PRUNED CERTIFICATE`: does this certificate prove that the two models decide alike, or that
-//! their scores are near?
+//! `secateur-check ORIGINAL PRUNED CERTIFICATE`: does this certificate prove that the two models
+//! decide alike, or that their scores are near?
 //!
 //! Exit codes: 0 valid; 1 invalid; 2 bad usage, or a file that cannot be read; 3 incomplete.
 
@@ -63,12 +63,12 @@ Options:
 Exit codes: 0 valid; 1 invalid; 2 bad usage or unreadable files; 3 incomplete.
 ";
 
-/// What was asked for.
+/// The arguments of the command.
 #[derive(Default, PartialEq)]
 struct Arguments {
     files: Vec<PathBuf>,
     json: bool,
-    /// One where none is given.
+    /// The default is one.
     threads: Option<usize>,
     /// The number of steps to print.
     explain: Option<u64>,
@@ -86,18 +86,19 @@ struct Arguments {
 }
 
 impl Arguments {
-    /// What a claim has to say; a threshold depends on the files.
+    /// The requirements on the claim, except for a threshold, which depends on the files.
     fn asked<'a>(&self, domain: Option<&'a Domain>) -> Asked<'a> {
         Asked { band: self.band, within: self.within, every_input: self.every_input, domain }
     }
 }
 
-/// Runs the command as its process would; the exit code. The first argument is the name of the program.
+/// Runs the command and returns its exit code. The first argument is the name of the program.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     run_fitted(arguments, &|text| text.to_owned())
 }
 
-/// The same, with the answer for people as `fit` would have it: wrapped for a terminal, for example.
+/// The same, with the answer for people passed through `fit`, for example to wrap it for a
+/// terminal.
 pub fn run_fitted(arguments: impl IntoIterator<Item = OsString>, fit: &dyn Fn(&str) -> String) -> u8 {
     let arguments = match parse(arguments.into_iter().skip(1)) {
         Ok(Some(arguments)) => arguments,
@@ -319,7 +320,7 @@ fn scorers(arguments: &Arguments, original: &Ensemble) -> Result<Vec<(Ensemble, 
     arguments.scorers.iter().map(one).collect()
 }
 
-/// The bytes of a certificate of a packing; `None` for any other file.
+/// The bytes of a certificate of a packing; `None` if the file is of another kind.
 fn packing(path: &Path) -> Result<Option<Vec<u8>>, String> {
     let unreadable = |error: io::Error| format!("{}: {error}", path.display());
     let mut file = File::open(path).map_err(unreadable)?;
@@ -377,11 +378,11 @@ fn read(path: &Path) -> Result<ModelFile, String> {
     ModelFile::read(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Prints as it reads: a certificate may be far larger than memory.
+/// Prints while it reads, because a certificate may be far larger than memory.
 fn explain(path: &Path, file: File, most: u64) -> Result<(), String> {
     let mut out = io::BufWriter::new(io::stdout().lock());
     let told = |result: io::Result<()>| match result {
-        // Whoever reads our output has seen enough.
+        // The reader of our output has closed it, for example `head`; this is not an error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(String::new()),
         other => other.map_err(|error| format!("stdout cannot be written: {error}")),
     };

@@ -1,8 +1,9 @@
-//! Measures what a certificate costs: `measure ORIGINAL PRUNED BAND [THREADS]`, or `measure ORIGINAL
-//! perturb:SIZE BAND [THREADS]` for a copy of the original whose leaves are changed by up to that share.
+//! Measures what a certificate costs: `measure ORIGINAL PRUNED BAND [THREADS]`, or `measure
+//! ORIGINAL perturb:SIZE BAND [THREADS]` for a copy of the original whose leaves are changed by up
+//! to that share.
 //!
-//! Prints one line of JSON: boxes, seconds of the search alone, of the search with its certificate, and of the
-//! check; steps and bytes.
+//! Prints one line of JSON: boxes, seconds of the search alone, of the search with its certificate,
+//! and of the check; steps and bytes.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What somebody asks of a claim: a certificate can be valid and say less than that.
+//! The requirements of a caller on a claim: a certificate can be valid and still say less.
 
 use secateur_certificate::{BandClaim, Statement};
 use secateur_model::{Domain, Ensemble};
@@ -10,18 +10,18 @@ use crate::{Proved, Reason, Unproved, Verdict};
 /// What a claim has to say.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
-    /// It is about decisions, and its band is no wider; 0 asks for one about exact sums.
+    /// The claim is about decisions, with a band no wider than this; 0 demands exact sums.
     pub band: Option<f64>,
-    /// It is about scores, and their distance is no larger.
+    /// The claim is about scores, with a distance no larger than this.
     pub within: Option<f64>,
-    /// No input is left out.
+    /// The claim leaves no input out.
     pub every_input: bool,
-    /// It is about every input of this domain.
+    /// The claim covers every input of this domain.
     pub domain: Option<&'a Domain>,
 }
 
 impl Proved {
-    /// Why this is less than was asked for; the original has the names of columns.
+    /// Why the claim says less than was asked for; the original has the names of columns.
     pub fn lacks(&self, asked: &Asked<'_>, original: &Ensemble) -> Option<Reason> {
         match self.claim.statement {
             Statement::Decisions { .. } if asked.within.is_some() => {
@@ -56,7 +56,8 @@ impl Proved {
 }
 
 impl Verdict {
-    /// The verdict where this is asked for: a valid certificate that says less is refused.
+    /// The verdict for a caller with these requirements: a valid certificate that says less is
+    /// refused.
     #[must_use]
     pub fn asked_for(self, asked: &Asked<'_>, original: &Ensemble) -> Self {
         let Self::Valid(proved) = self else { return self };
@@ -67,8 +68,9 @@ impl Verdict {
     }
 }
 
-/// Why a claim about one domain does not cover another, for inputs of this model; `None` where it does. With `mixed` the
-/// claim is about f32 numbers alone ([`Accepted`](secateur_model::Accepted)).
+/// Why a claim about one domain does not cover another, for inputs of this model; `None` if it
+/// does. With `mixed` the claim is about f32 numbers alone
+/// ([`Accepted`](secateur_model::Accepted)).
 pub fn domain_not_covered(
     claimed: &Domain,
     mixed: bool,
@@ -82,8 +84,8 @@ pub fn domain_not_covered(
     covers(&fits(claimed), mixed, &fits(asked), columns).err()
 }
 
-/// Does a claim say what is asked for? One about exact sums says nothing of what a library decides, and one about
-/// decisions nothing of ties.
+/// Does a claim's band meet the one that is asked for? A claim about exact sums says nothing about
+/// a library's decisions, and a claim about decisions says nothing about ties.
 fn reaches(band: BandClaim, asked: f64) -> bool {
     match band {
         BandClaim::Exact => asked == 0.0,

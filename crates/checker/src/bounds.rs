@@ -1,5 +1,5 @@
-//! What a certificate says about smaller models: points, columns, cuts, covers and crossings. Their numbers come from
-//! `secateur-lower`, what follows from them from the kernel.
+//! Statements of a certificate about smaller models: points, columns, cuts, covers and crossings.
+//! `secateur-lower` computes their numbers, and the kernel draws the conclusions.
 
 use secateur_certificate::{Intercept, Step};
 use secateur_kernel::{Cover, Crossings, Cuts, Refusal};
@@ -21,7 +21,7 @@ pub(crate) struct Bounds<'a> {
     best_cost: Option<ColumnBound>,
 }
 
-/// A cover whose proof is not complete.
+/// A cover whose proof is not complete yet.
 struct Open {
     cover: Cover,
     bound: u64,
@@ -42,7 +42,7 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// Is a cover open whose proof is not complete?
+    /// Has a cover begun whose proof is not complete yet?
     pub(crate) fn is_open(&self) -> bool {
         self.cover.is_some()
     }
@@ -151,7 +151,7 @@ impl<'a> Bounds<'a> {
 }
 
 impl Unproved {
-    /// The words for what the kernel refuses of bounds on families with this intercept.
+    /// Puts into words why the kernel refuses a step about families with this intercept.
     fn of_bounds(refusal: Refusal, intercept: Option<Intercept>) -> Self {
         match refusal {
             Refusal::CutPositive { which, left } => {

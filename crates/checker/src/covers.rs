@@ -1,23 +1,26 @@
 //! Does a claim's domain hold every input of another? What `secateur-check --domain` asks.
 //!
-//! Both domains are products: single columns and groups of columns, no column in two of them. A product that is not
-//! empty lies in another exactly if each part of the other holds the projection of the first onto its columns. The
-//! projection of a product onto some columns is the product of the projections of its parts, so it can be listed
-//! wherever it is finite and small. Where it is not, the answer is "not comparable", which is a refusal.
+//! Both domains are products of single columns and groups of columns; no column is in two of these
+//! parts. A product that is not empty lies in another exactly if each part of the other holds the
+//! projection of the first onto the part's columns. The projection of a product onto some columns
+//! is the product of the projections of its parts, so it can be listed if it is finite and small.
+//! If it is not, the answer is "not comparable", which is a refusal.
 //!
-//! Written from the specification (section 2 of `certificate-v2.md`), with nothing of the search.
+//! Written from the specification (section 2 of `certificate-v2.md`); it shares no code with the
+//! search.
 
 use std::collections::BTreeMap;
 
 use secateur_model::{Column, Domain, FeatureId, NumberType};
 
-/// Tuples that are listed at most.
+/// The largest number of tuples that is listed.
 const MOST_TUPLES: usize = 1 << 16;
 /// Whole numbers up to this magnitude are f32 values.
 const WHOLE_F32: f64 = 16_777_216.0;
 
-/// Is every input of `asked` one of `claimed`, where only f32 numbers count if the claim is about models that read different
-/// number types (`mixed`)? A reason in words where it is not, or where that cannot be told.
+/// Checks that every input of `asked` is one of `claimed`. With `mixed` (the claim is about models
+/// that read different number types) only f32 numbers count. An error says in words why not, or why
+/// this cannot be told.
 pub(crate) fn covers(claimed: &Domain, mixed: bool, asked: &Domain, columns: usize) -> Result<(), String> {
     let note = if mixed {
         "; one model reads f64 and the other f32, so that the claim is about f32 numbers alone (in a domain: f32 = true, or \
@@ -54,8 +57,9 @@ pub(crate) fn covers(claimed: &Domain, mixed: bool, asked: &Domain, columns: usi
             return Err(format!("it has tuples that are not in the claim's group {number}{note}"));
         }
     }
-    // Inputs on which a model scores more are among those on which it scores as much. Nothing else tells that scores of
-    // other models let all inputs in.
+    // A claim where a model scores at least some bound also covers the inputs where it scores at
+    // least a larger one. There is no other way to tell here that a condition on scores lets all
+    // asked inputs in.
     for own in claimed.wheres() {
         if !asked.wheres().iter().any(|there| there.is_within(own)) {
             return Err(format!("the claim is only about inputs where {}", own.words()));
@@ -64,7 +68,7 @@ pub(crate) fn covers(claimed: &Domain, mixed: bool, asked: &Domain, columns: usi
     Ok(())
 }
 
-/// Does a column's set hold another's?
+/// Does a column's set hold all values of another's?
 fn column_covers(claimed: &Column, asked: &Column) -> bool {
     if asked.missing && !claimed.missing {
         return false;
@@ -82,7 +86,7 @@ fn column_covers(claimed: &Column, asked: &Column) -> bool {
         && claimed.values.is_none()
 }
 
-/// The numbers of a column, where they are few.
+/// The numbers of a column, if they are few.
 fn listed(column: &Column) -> Option<Vec<f64>> {
     if let Some(values) = &column.values {
         return Some(values.clone());
@@ -92,7 +96,7 @@ fn listed(column: &Column) -> Option<Vec<f64>> {
     few.then(|| (0..=(max - min) as usize).map(|step| min + step as f64).collect())
 }
 
-/// What a domain lets these columns hold together, in their order; `None` where that is not a short list.
+/// The rows that a domain allows in these columns, in their order; `None` if the list is not short.
 fn projection(domain: &Domain, columns: &[FeatureId]) -> Option<Vec<Vec<f64>>> {
     let mut tuples: Vec<BTreeMap<FeatureId, f64>> = vec![BTreeMap::new()];
     let mut done: Vec<FeatureId> = Vec::new();
@@ -100,7 +104,7 @@ fn projection(domain: &Domain, columns: &[FeatureId]) -> Option<Vec<Vec<f64>>> {
         if done.contains(&feature) {
             continue;
         }
-        // One part of the product: the columns of it, and what they hold.
+        // One part of the product: its columns and the rows that they hold.
         let (own, rows) = match domain.group_of(feature) {
             Some(group) => {
                 let group = &domain.groups()[group];

@@ -1,4 +1,5 @@
-//! Problems and proofs as text (`docs/spec/dump.md`), so that others can check them with a kernel of their own; and the way back.
+//! Writes problems and proofs as text (`docs/spec/dump.md`), so that others can check them with a
+//! kernel of their own, and reads this text.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
@@ -17,10 +18,10 @@ pub struct Dump<'a> {
     write: &'a mut dyn FnMut(&str, &str) -> io::Result<()>,
     /// The axes and trees, which all problems share.
     forest: String,
-    /// What a reader is told of them.
+    /// Comments for people who read the files.
     notes: String,
     stacks: String,
-    /// The problem and the proof that are under way.
+    /// The problem and the proof that are being written.
     open: Option<(String, String)>,
     problems: usize,
     bounds: String,
@@ -125,7 +126,7 @@ impl<'a> Dump<'a> {
         }
     }
 
-    /// The proof under way has ended, proved or refused.
+    /// Ends the present proof, whether it was accepted or refused.
     pub(crate) fn end(&mut self, excused: &BTreeSet<Vec<u32>>) {
         let Some((mut problem, proof)) = self.open.take() else { return };
         excused.iter().for_each(|cell| line(&mut problem, "excused", cell));
@@ -170,7 +171,7 @@ impl<'a> Dump<'a> {
         line(&mut self.bounds, &format!("dual {denominator}"), terms);
     }
 
-    /// Writes what is left. An error is that of the first file that could not be written.
+    /// Writes the rest. An error is that of the first file that could not be written.
     pub fn finish(mut self) -> io::Result<()> {
         self.end(&BTreeSet::new());
         if !self.bounds.is_empty() {
@@ -187,7 +188,7 @@ impl<'a> Dump<'a> {
     }
 }
 
-/// A word, then others, all separated by spaces.
+/// Writes a line: one word, then others, all separated by spaces.
 fn line(text: &mut String, first: &str, rest: impl IntoIterator<Item = impl fmt::Display>) {
     text.push_str(first);
     for word in rest {
@@ -207,12 +208,12 @@ pub(crate) fn decimal(value: &Int) -> String {
     }
 }
 
-/// What a dump says of one problem, or of the bounds.
+/// The answer about one problem of a dump, or about its bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// The proof is accepted, after this many steps.
     Proved(usize),
-    /// It is refused, at this step if it is one.
+    /// The proof is refused, at this step if a step is to blame.
     Refused(Refusal, Option<usize>),
 }
 
@@ -239,7 +240,7 @@ fn lines<'t>(text: &'t str, head: &'static str) -> Result<Lines<'t>, Unreadable>
 
 /// Reads one number.
 fn number<T: std::str::FromStr>(line: usize, word: &str) -> Result<T, Unreadable> {
-    // One way to write each number: digits, with a minus sign where it is negative.
+    // Each number has one spelling: digits, with a minus sign if it is negative.
     let digits = word.strip_prefix('-').unwrap_or(word);
     let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     let short = digits == "0" && word == "0" || !digits.starts_with('0');
@@ -255,7 +256,7 @@ fn wide(line: usize, word: &str) -> Result<Int, Unreadable> {
     if let Ok(small) = number::<i128>(line, word) {
         return Ok(Int::from(small));
     }
-    // Decimal digits of a number this long would take too long to read.
+    // Reading the decimal digits of a longer number would take too long.
     if word.len() > 1 << 14 {
         return Err(Unreadable { line, what: "a number has too many digits" });
     }
@@ -286,7 +287,7 @@ fn wides(line: usize, words: &[&str]) -> Result<Vec<Int>, Unreadable> {
     words.iter().map(|word| wide(line, word)).collect()
 }
 
-/// Checks one problem and its proof, as they are in a dump.
+/// Checks one problem and its proof, given as the text of a dump.
 pub fn check_dump(problem: &str, proof: &str, limits: &Limits) -> Result<Answer, Unreadable> {
     let unexpected = |line| Unreadable { line, what: "no such line has a place here" };
     let (mut axes, mut sums, mut rows) = (None, None, Vec::new());
@@ -405,7 +406,7 @@ pub fn check_bounds_dump(text: &str, limits: &Limits) -> Result<Answer, Unreadab
         if ended {
             return Err(unexpected);
         }
-        // A cut is complete when a line comes that is no term of it.
+        // A cut is complete as soon as a line comes that is not one of its terms.
         if words[0] != "term"
             && let (Some(terms), Some(cuts)) = (terms.take(), &mut cuts)
             && let Err(refusal) = cuts.add(&terms)

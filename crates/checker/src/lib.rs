@@ -1,18 +1,21 @@
 //! Accepts or refuses a certificate that two models decide alike, or that their scores are near.
 //!
-//! `secateur-lower` says what a claim means and turns it, with the two models, into problems about whole numbers;
-//! `secateur-kernel` decides whether the steps of a certificate show that no cell solves them. This crate reads a certificate,
-//! demands every problem of its claim in order, hands each step to the kernel, and says the verdict in words.
+//! `secateur-lower` says what a claim means and turns it, with the two models, into problems about
+//! whole numbers; `secateur-kernel` decides whether the steps of a certificate show that no cell
+//! solves them. This crate reads a certificate, demands every problem of its claim in order, hands
+//! each step to the kernel, and puts the verdict into words.
 //!
 //! # What is trusted
-//! `secateur-model` (what a model computes, its rounding, the grid), `secateur-certificate` (the reader), `secateur-lower`,
-//! `secateur-kernel`, and this crate. Nothing of the search, and nothing that reads the file of a model: whoever starts from files
-//! trusts their readers too (`secateur-formats`). `SOUNDNESS.md` has the whole list, with sizes. What the certificates of packed
-//! files and of source prove is in `secateur-source`, and the program in `secateur-check`.
+//! `secateur-model` (what a model computes, its rounding, the grid), `secateur-certificate` (the
+//! reader), `secateur-lower`, `secateur-kernel`, and this crate. Nothing of the search is trusted,
+//! and nothing here reads the file of a model: a caller who starts from files trusts their readers
+//! too (`secateur-formats`). `SOUNDNESS.md` has the whole list, with sizes. `secateur-source` says
+//! what the certificates of packed files and of source prove, and `secateur-check` is the program.
 //!
 //! # Threads
-//! [`check`] has one thread. With [`check_with_threads`] several threads follow the whole certificate, each leaves parts of it to
-//! the others, and all of them have to accept (`shares.rs`).
+//! [`check`] uses one thread. With [`check_with_threads`] every thread reads the whole certificate
+//! but checks only its share of the boxes, and the certificate is accepted only if all threads
+//! accept it (`shares.rs`).
 //!
 //! # Where to read
 //! `run` takes the steps in the order that the claim needs and hands them to the kernel. `verdict`
@@ -44,8 +47,8 @@ use shares::Share;
 pub use shares::check_with_threads;
 pub use verdict::{ColumnBound, Limits, Proved, Verdict};
 
-/// Checks a certificate for these two models. The pruned model's columns are in the order of the original's
-/// (see [`aligned`]). An error says that this is no certificate at all.
+/// Checks a certificate for these two models. The pruned model's columns have to be in the order of
+/// the original's (see [`aligned`]). An error means that this is no certificate at all.
 pub fn check(
     original: &Ensemble,
     pruned: &Ensemble,
@@ -55,7 +58,7 @@ pub fn check(
     check_until(original, pruned, certificate, limits, &|| false)
 }
 
-/// As [`check`], and `stop` is asked now and then: when it says true, the check ends with
+/// As [`check`], but asks `stop` now and then. When `stop` says true, the check ends with
 /// [`Verdict::Incomplete`] and [`Reason::Stopped`], whatever has been checked by then.
 pub fn check_until(
     original: &Ensemble,
@@ -67,8 +70,8 @@ pub fn check_until(
     check_where(original, pruned, &[], certificate, limits, stop)
 }
 
-/// As [`check_until`], for claims about inputs on which other models have certain scores: a certificate names these by
-/// their digests, and each of them has to be among `scorers`.
+/// As [`check_until`], for claims about inputs on which other models have certain scores. A
+/// certificate names these models by their digests, and each of them has to be among `scorers`.
 pub fn check_where(
     original: &Ensemble,
     pruned: &Ensemble,
@@ -80,7 +83,8 @@ pub fn check_where(
     check_share(original, pruned, scorers, certificate, limits, stop, Share::WHOLE, None)
 }
 
-/// As [`check_where`], and writes every problem with its proof as text. An error of writing is that of [`Dump::finish`].
+/// As [`check_where`], and writes every problem with its proof as text. [`Dump::finish`] returns
+/// the first error of writing.
 pub fn check_and_dump(
     original: &Ensemble,
     pruned: &Ensemble,
@@ -93,7 +97,7 @@ pub fn check_and_dump(
     check_share(original, pruned, scorers, certificate, limits, stop, Share::WHOLE, Some(dump))
 }
 
-/// Checks what one of several threads has to.
+/// Checks the share of one thread.
 #[expect(clippy::too_many_arguments, reason = "the public functions give defaults to most of them")]
 fn check_share(
     original: &Ensemble,
@@ -108,7 +112,8 @@ fn check_share(
     let mut reader = Reader::new(certificate)?;
     let claim = reader.claim().clone();
     let context = run::Context { limits: *limits, stop, share };
-    // The models are read as the claim reads them, whatever inputs the caller has in mind.
+    // The models are restricted to the inputs of the claim, whatever inputs the caller set them up
+    // for.
     let answer = match Subject::new(original, pruned, scorers, &claim) {
         Ok(subject) => match subject.matched(&claim) {
             Ok(matched) => match matched.pair(&claim) {

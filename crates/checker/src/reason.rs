@@ -1,9 +1,10 @@
-//! Why a certificate is not accepted: for every reason a code that never changes, the numbers that decided, and a sentence
-//! that names them.
+//! Why a certificate is not accepted: for every reason a code that never changes, the numbers that
+//! decided, and a sentence that names them.
 //!
-//! A reason comes from one of three places: the claim or a number in a step cannot be lowered ([`Refused`], in
-//! `secateur-lower`), the kernel refuses a step (`secateur_kernel::Refusal`, put into words here), or the steps are not what the
-//! claim needs. Every reason has its code in section 8 of the specification, and a case in `tests/it/corpus.rs`.
+//! A reason comes from one of three places: the claim or a number in a step cannot be lowered
+//! ([`Refused`], in `secateur-lower`), the kernel refuses a step (`secateur_kernel::Refusal`, put
+//! into words here), or the steps are not those that the claim needs. Every reason has its code in
+//! section 8 of the specification, and a case in `tests/it/corpus.rs`.
 
 use std::fmt;
 
@@ -13,7 +14,8 @@ use secateur_model::Cut;
 /// Why a certificate is not accepted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
-    /// The two models and the claim give no problems, or a step has a number that means nothing.
+    /// The two models and the claim cannot be turned into problems, or a step has a number that
+    /// means nothing.
     Lowering(Refused),
     /// The steps do not prove the claim, or it is not the claim that was asked for.
     Unproved(Unproved),
@@ -51,7 +53,8 @@ impl Reason {
         matches!(self, Self::Unproved(Unproved::Stopped))
     }
 
-    /// The sentence, followed in parentheses by the code and the step (none: the claim itself is refused).
+    /// The sentence, followed in parentheses by the code and the step (no step if the claim itself
+    /// is refused).
     pub fn describe(&self, step: Option<u64>) -> String {
         let place = step.map_or_else(|| "the claim".to_owned(), |step| format!("step {step}"));
         format!("{} ({} at {place})", self.message(), self.code())
@@ -76,7 +79,7 @@ impl From<Unproved> for Reason {
     }
 }
 
-/// Where a claim about decisions cuts scores.
+/// The cuts of a claim about decisions.
 fn threshold_words(cuts: &Option<[Cut; 2]>) -> String {
     match cuts.map(|cuts| cuts.map(|cut| cut.score)) {
         None => "by the libraries' own rules".to_owned(),
@@ -91,8 +94,8 @@ fn side(below: bool) -> &'static str {
 }
 
 reasons! {
-    /// Why steps do not prove a claim, with the numbers that decided. Steps, trees, axes, cells, classes, lenses and cuts are
-    /// counted from 0; `low..high` leaves `high` out.
+    /// Why steps do not prove a claim, with the numbers that decided. Steps, trees, axes, cells,
+    /// classes, lenses and cuts are counted from 0; `low..high` leaves `high` out.
     Unproved:
     /// The band of the claim is larger than the one that was asked for.
     ClaimBandAsked { claimed: Option<f64>, asked: f64 } = "claim.band_asked",
@@ -110,7 +113,7 @@ reasons! {
                  above {asked:e} was asked for."
             ),
         };
-    /// A claim about decisions was asked for, and this one is about scores, or the other way round.
+    /// A claim about decisions was asked for and this one is about scores, or the reverse.
     ClaimKindAsked { about_scores: bool } = "claim.kind_asked",
         "The certificate is about {}, and a claim about {} was asked for.",
         if *about_scores { "how far scores are apart" } else { "decisions" },
@@ -122,7 +125,7 @@ reasons! {
     /// The scores of the claim may be farther apart than what was asked for.
     ClaimWithinAsked { claimed: f64, asked: f64 } = "claim.within_asked",
         "The certificate proves that scores are at most {claimed:e} apart, and at most {asked:e} was asked for.";
-    /// The claim leaves out inputs, and one about every input was asked for.
+    /// The claim leaves out inputs, although one about every input was asked for.
     ClaimScopeAsked { inputs: String } = "claim.scope_asked",
         "A claim about every input was asked for, and this one is about fewer: {inputs}.";
     /// The claim's domain does not hold the one that was asked for.
@@ -140,21 +143,21 @@ reasons! {
     /// A stack has no trees.
     StackEmpty = "stack.empty",
         "The stack names no tree of either model.";
-    /// Not the next pair of classes.
+    /// The system is not that of the next pair of classes.
     SystemPair { winner: u32, other: u32, expected: Option<(u32, u32)> } = "system.pair",
         "The system is that of classes {winner} and {other}, and {}.",
         match expected {
             Some((winner, other)) => format!("the one of {winner} and {other} comes next"),
             None => "all systems have been there".to_owned(),
         };
-    /// Not the next output, or not its next side.
+    /// The system is not that of the next output, or not of its next side.
     SystemOutput { output: u32, below: bool, expected: Option<(usize, bool)> } = "system.output",
         "The system is that of scores {} the original's of output {output}, and {}.", side(*below),
         match expected {
             Some((output, below)) => format!("the one of scores {} those of output {output} comes next", side(*below)),
             None => "all systems have been there".to_owned(),
         };
-    /// A lens that has not one multiplier for each row.
+    /// A lens does not have one multiplier for each row.
     LensRows { multipliers: usize, rows: usize } = "lens.rows",
         "The lens has {multipliers} multipliers, and the system has {rows} rows.";
     /// No such lens.
@@ -163,16 +166,16 @@ reasons! {
     /// No such axis.
     BoxAxis { axis: u32, axes: usize } = "box.axis",
         "The step names axis {axis}, and the grid has {axes} axes, counted from 0.";
-    /// A range that does not leave a part of the box, and less than all of it.
+    /// A range does not leave a part of the box that is smaller than the box and not empty.
     BoxRange { axis: u32, low: u32, high: u32, box_low: u32, box_high: u32 } = "box.range",
         "Cells {low}..{high} of axis {axis} are not a part of the box's cells {box_low}..{box_high}, non-empty and less \
          than all of them.";
-    /// The part that is cut off is not closed by the lens.
+    /// The lens does not close the part that is cut off.
     NarrowBound { lens: u32, axis: u32, low: u32, high: u32, reached: i128, bound: i128, unit: i64 } =
         "narrow.bound_not_met",
         "Lens {lens} does not close cells {low}..{high} of axis {axis}: the sum of the pieces' largest values there, \
          {reached}, is not below the bound {bound} (in units of 2^{unit}).";
-    /// The box is not closed by the lens.
+    /// The lens does not close the box.
     CloseBound { lens: u32, reached: i128, bound: i128, unit: i64 } = "close.bound_not_met",
         "Lens {lens} does not close the box: the sum of the pieces' largest values, {reached}, is not below the bound \
          {bound} (in units of 2^{unit}).";
@@ -182,8 +185,8 @@ reasons! {
     /// A fixed axis that does not exist.
     JoinAxis { axis: u32, axes: usize } = "join.axis",
         "The join fixes axis {axis}, and the grid has {axes} axes, counted from 0.";
-    /// Two halves of a box meet in a part where not all cells are alike, or where a cell satisfies every row and in
-    /// exact arithmetic or in the library the decision differs.
+    /// Two halves of a box meet in a part where not all cells are alike, or where a cell satisfies
+    /// every row and in exact arithmetic or in the library the decision differs.
     JoinSolution { input: Vec<f64>, winner: u32, alike: bool } = "join.solution",
         "The two halves of the box meet at the input {}: {}.", input_words(input),
         if *alike { format!("the original decides class {winner} there, and the pruned model does not") }
@@ -198,20 +201,20 @@ reasons! {
     /// No such axis.
     MeetAxis { axis: u32, axes: usize } = "meet.axis",
         "The first half names axis {axis}, and the grid has {axes} axes, counted from 0.";
-    /// The two halves meet: there is a solution.
+    /// The two halves meet, so there is a solution.
     MeetSolution { reached: (i128, i128), bounds: (i128, i128), unit: i64 } = "meet.solution",
         "The two halves meet: together they reach {} where the first row asks for {}, and {} where the second asks for \
          {} (in units of 2^{unit}).", reached.0, bounds.0, reached.1, bounds.1;
-    /// A cut without terms says nothing.
+    /// A cut has no terms, so it says nothing.
     CutEmpty = "cut.empty",
         "The cut has no terms.";
     /// The intercept could satisfy the cut by itself.
     CutIntercept { part: String, left: String } = "cut.intercept",
         "The cut leaves {left} times {part}, so that constants could satisfy it without any column.";
-    /// Not one cost for each column.
+    /// A cover does not have one cost for each column.
     CoverCosts { costs: usize, items: usize } = "cover.costs",
         "The cover has {costs} costs for {items} items.";
-    /// No such column, or one that is decided already.
+    /// There is no such column, or it is decided already.
     CoverColumn { column: u32, items: usize } = "cover.column",
         "The case cannot be split by item {column}: {}.",
         if (*column as usize) < *items { "it is decided already".to_owned() }
@@ -233,11 +236,11 @@ reasons! {
     /// Two crossings of one feature overlap.
     CrossingOverlap { column: u32, low: f64, high: f64 } = "crossing.overlap",
         "The crossing of column {column} from {low:?} to {high:?} overlaps another one of that column.";
-    /// A system or a case is not proved.
+    /// A system or a case has not been proved.
     EndMissing { proved: u64, systems: u64, cover_open: bool } = "end.missing",
         "The certificate ends with {proved} of {systems} systems proved{}.",
         if *cover_open { " and a cover that is not done" } else { "" };
-    /// The certificate says itself that it is not complete.
+    /// The certificate itself says that it is not complete.
     Declared { proved: u64, systems: u64 } = "incomplete.declared",
         "The certificate says itself that it is not complete: {proved} of {systems} systems are proved.";
     /// A limit: too many joint leaves.
@@ -249,7 +252,7 @@ reasons! {
     /// A limit: too many cells.
     LimitCells { cells: u64, limit: u64 } = "limit.cells",
         "The box has {cells} cells or more, and this checker looks at {limit} in one step at most.";
-    /// A limit: too many sums or parts to look at in a join, or a piece that is too large for one.
+    /// A limit: a join has too many sums or parts, or one of its pieces is too large.
     LimitJoin { what: &'static str, limit: u64 } = "limit.join",
         "The join takes more than {limit} {what}, the limit of this checker.";
     /// A limit: too many entries, or numbers too wide, for meeting in the middle.
@@ -262,7 +265,7 @@ reasons! {
     /// A limit: too many cuts.
     LimitCuts { cuts: usize, bytes: usize, limit: usize } = "limit.cuts",
         "The {cuts} cuts take {bytes} bytes, more than {limit}, the limit of this checker.";
-    /// A limit: whoever asked for the check has ended it before it was done.
+    /// A limit: the caller ended the check before it was complete.
     Stopped = "limit.stopped",
         "The check was ended before it was done; nothing is wrong with the certificate as far as it was read.";
 }

@@ -1,4 +1,4 @@
-//! A certificate's steps, in the order that its claim needs them.
+//! Follows a certificate's steps, in the order that its claim needs them.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -16,10 +16,11 @@ use crate::reason::{Reason, Unproved};
 use crate::shares::{Parts, Place, Share};
 use crate::verdict::{Limits, Proved};
 
-/// How many steps are checked between two questions whether to stop. Rules whose single steps take long ask by themselves.
+/// The number of steps that are checked between two calls of `stop`. Rules whose single steps take
+/// long call it themselves.
 const POLL: u64 = 16;
 
-/// What a check may spend, when it has to stop, and which part of it is to be done.
+/// What a check may spend, when it has to stop, and which share of the steps it checks.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) limits: Limits,
@@ -30,7 +31,7 @@ pub(crate) struct Context<'a> {
 /// A refusal, and the step at which it came.
 type Refusals = (Reason, Option<u64>);
 
-/// Checks all steps. What is proved lacks the labels.
+/// Checks all steps. The labels of the result are filled in by the caller.
 pub(crate) fn follow(
     pair: &Pair<'_>,
     reader: &mut Reader<impl Read>,
@@ -51,7 +52,7 @@ pub(crate) fn follow(
         dump.forest(&lowered);
     }
     let mut pieces = Pieces::new(lowered.forest(), context.limits.kernel);
-    // Stacks come first: the pieces are complete when another step comes.
+    // Stacks come first: when any other step comes, the pieces are complete.
     let mut at = reader.steps();
     let mut next = reader.next_step()?;
     while let Some(Step::Stack { original, pruned }) = &next {
@@ -105,7 +106,8 @@ pub(crate) fn follow(
     Ok(Err((run.end_reason(true), Some(at))))
 }
 
-/// A stack of trees as the kernel counts them. A tree that does not exist stays one.
+/// A stack of trees, numbered as in the kernel. A number of a tree that does not exist stays
+/// invalid.
 fn stacked(lowered: &Lowered<'_>, original: &[u32], pruned: &[u32]) -> Vec<u32> {
     let [first, second] = lowered.trees();
     let ours = original.iter().map(|&tree| if (tree as usize) < first { tree } else { u32::MAX });
@@ -114,7 +116,7 @@ fn stacked(lowered: &Lowered<'_>, original: &[u32], pruned: &[u32]) -> Vec<u32> 
     ours.chain(theirs).collect()
 }
 
-/// The words for a stack that the kernel refuses.
+/// Puts into words why the kernel refuses a stack.
 fn of_stack(refusal: Refusal, lowered: &Lowered<'_>, stack: [&[u32]; 2]) -> Unproved {
     let trees = lowered.trees();
     match refusal {
@@ -139,7 +141,7 @@ fn of_stack(refusal: Refusal, lowered: &Lowered<'_>, stack: [&[u32]; 2]) -> Unpr
     }
 }
 
-/// Where a check has come to.
+/// The state of a check.
 struct Run<'a, 'd, 'w> {
     pair: &'a Pair<'a>,
     lowered: &'a Lowered<'a>,
@@ -157,15 +159,15 @@ struct Section<'a> {
     proof: Proof<'a>,
     question: Question,
     rows: usize,
-    /// The power of two that its numbers are multiples of.
+    /// The exponent of the power of two of which its numbers are multiples.
     unit: i64,
     parts: Parts<'a>,
-    /// The cells that were excused, where they are dumped.
+    /// The cells that were excused, collected if a dump is written.
     excused: Rc<RefCell<BTreeSet<Vec<u32>>>>,
 }
 
 impl Run<'_, '_, '_> {
-    /// Checks one step; is it the end?
+    /// Checks one step. Returns whether it is the end.
     fn step(&mut self, step: Step, at: u64) -> Result<bool, Reason> {
         if let Some(section) = &mut self.section {
             if let Step::End { complete, .. } = step {
@@ -202,7 +204,8 @@ impl Run<'_, '_, '_> {
                 self.begin(asked, Slack::Global)
             }
             Step::End { complete, .. } => {
-                // A model decides as it does itself: no system has to be shown empty, but none may be begun in vain.
+                // A claim that a model decides as it does itself needs no system to be proved; but
+                // if the certificate begins one, it has to prove them all.
                 let shown =
                     self.systems == self.pair.systems() || self.systems == 0 && self.pair.is_one_model();
                 if complete && !self.bounds.is_open() && shown {
@@ -253,14 +256,14 @@ impl Run<'_, '_, '_> {
         Ok(false)
     }
 
-    /// The proof of the present system is over, complete or not.
+    /// Ends the proof of the present system, complete or not.
     fn end_section(&mut self) {
         if let (Some(section), Some(dump)) = (self.section.take(), &mut self.dump) {
             dump.end(&section.excused.borrow());
         }
     }
 
-    /// Why an end, which says itself whether the certificate is complete, is no end of a proof.
+    /// Why this end step does not end a proof; `complete` is what the step says of its certificate.
     fn end_reason(&self, complete: bool) -> Reason {
         let (proved, systems) = (self.systems, self.pair.systems());
         if complete {
@@ -299,14 +302,15 @@ impl Section<'_> {
         self.proof.step(&step).map_err(|refusal| self.reason(lowered, refusal, found))
     }
 
-    /// The words for what the kernel refuses.
+    /// Puts into words why the kernel refuses a step.
     fn reason(&self, lowered: &Lowered<'_>, refusal: Refusal, found: &'static str) -> Reason {
         let unit = |shift: u64| self.unit + shift as i64;
         let (winner, _) = match self.question {
             Question::Classes { winner, other } => (winner.0, other.0),
             Question::Output { output, .. } => (output as u32, 0),
         };
-        // The kernel has asked whether this cell is excused; the answer has words now.
+        // The kernel has asked whether this cell is excused; here the answer is computed again, in
+        // words.
         let not_excused = |cell: &[u32]| {
             let again = Refused::CellsSolution { input: lowered.input(cell), winner };
             lowered.excused(self.question, cell).err().unwrap_or(again)
@@ -355,14 +359,15 @@ impl Section<'_> {
             }
             Refusal::LimitMeet { entries } => Unproved::LimitMeet { entries },
             Refusal::Stopped => Unproved::Stopped,
-            // No other refusal is of a step of a proof; whatever it is, the step is not accepted.
+            // No other refusal should come from a step of a proof; if one does, the step is not
+            // accepted.
             _ => order("inside the proof of a system, at this point"),
         };
         unproved.into()
     }
 }
 
-/// The kernel's form of a step; none for a step of another kind.
+/// The kernel's form of a step; none if the step is of a kind that the kernel does not check.
 fn of_kernel(step: Step) -> Option<kernel::Step> {
     Some(match step {
         Step::Lens { multipliers } => kernel::Step::Lens(multipliers),

@@ -1,12 +1,15 @@
 //! Several threads that check one certificate together.
 //!
-//! Every thread follows the whole certificate, and leaves parts of it to others: a *part* is a box with all that its proof splits it into, and each part
-//! has one owner. Whoever is not the owner of a part only counts its boxes, to see where it ends; everything outside of parts is checked by
-//! every thread. The certificate is accepted if every thread accepts it.
+//! Every thread reads the whole certificate but leaves parts of it to others. A *part* is a box
+//! with everything that its proof splits it into, and each part has one owner, the thread that
+//! checks it. The other threads only count the part's boxes, to see where it ends. Every thread
+//! checks everything outside of parts. The certificate is accepted if every thread accepts it.
 //!
-//! Sound because each box is checked by somebody, from the same state as in a check by one thread: a box in no part by all, a box in some part by the owner of the
-//! outermost part that it is in, who leaves nothing out inside of it. This holds whatever the list of parts is; the list only shares the work out.
-//! A refusal is that of the first step that any thread refuses, which is the one that a single thread refuses.
+//! Sound because some thread checks each box, starting from the same state as in a check by one
+//! thread: a box in no part is checked by all threads, and a box in some part by the owner of the
+//! outermost part that holds it, which leaves nothing out inside of that part. This holds for any
+//! list of parts; the list only distributes the work. The refusal that is reported is that of the
+//! first step that any thread refuses, which is the step that a single thread refuses.
 
 use std::io::Read;
 use std::sync::Mutex;
@@ -18,7 +21,7 @@ use secateur_model::Ensemble;
 use crate::verdict::{Limits, Verdict};
 use crate::{Scorer, check_share};
 
-/// No more parts than this, about; what comes behind is checked by all.
+/// About the largest number of parts; all threads check what comes after them.
 const MOST: usize = 1 << 20;
 
 /// The parts that one of several threads checks.
@@ -31,22 +34,23 @@ pub(crate) struct Share<'a> {
 }
 
 impl Share<'_> {
-    /// All of it.
+    /// The whole certificate, for a single thread.
     pub(crate) const WHOLE: Share<'static> = Share { parts: &[], thread: 0, threads: 1 };
 
-    /// Does a part begin with this step, and is it left to another thread? `None` where none begins.
+    /// If a part begins with this step: is the part left to another thread? `None` if none begins.
     pub(crate) fn leaves_out(&self, step: u64) -> Option<bool> {
         let part = self.parts.binary_search(&step).ok()?;
         Some(part % self.threads != self.thread)
     }
 }
 
-/// Which part of a system's proof a thread is in.
+/// Tracks in which part of a system's proof a thread is.
 pub(crate) struct Parts<'a> {
     share: Share<'a>,
     /// The next step is the first of its box.
     fresh: bool,
-    /// In a part: whether it is left to another thread, and how many of its boxes are still to come.
+    /// Inside a part: whether it is left to another thread, and how many of its boxes are still to
+    /// come.
     inside: Option<(bool, u64)>,
 }
 
@@ -63,7 +67,8 @@ impl<'a> Parts<'a> {
         Self { share, fresh: true, inside: None }
     }
 
-    /// Where the next step of a proof belongs. Lenses, which come before the first box, are for all.
+    /// Who checks the next step of a proof. Lenses, which come before the first box, are checked by
+    /// all threads.
     pub(crate) fn place(&mut self, step: &kernel::Step, at: u64) -> Place {
         use kernel::Step::{Cells, Close, Join, Lens, Meet, Narrow, Split};
         if matches!(step, Lens(_) | Meet(_)) {
@@ -88,8 +93,10 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// As [`check_where`](crate::check_where), by so many threads. The certificate is in memory because all threads must see the same one: a file that
-/// somebody changes in the meantime could show each of them another. Each thread lays the models out for itself, so memory grows with their number.
+/// As [`check_where`](crate::check_where), with several threads. The certificate has to be in
+/// memory, because all threads must see the same bytes: if somebody changed a file in the meantime,
+/// each thread could read another certificate. Each thread lays the models out for itself, so
+/// memory grows with the number of threads.
 pub fn check_with_threads(
     original: &Ensemble,
     pruned: &Ensemble,
@@ -118,7 +125,8 @@ pub fn check_with_threads(
     first
 }
 
-/// Where an answer stands among those of all threads: a refusal by its step, before what is not readable, before what is accepted.
+/// The rank of an answer among those of all threads: refusals first, by their step; then unreadable
+/// certificates; then acceptance.
 fn place(answer: &Result<Verdict, ReadError>) -> (u8, u64) {
     match answer {
         Ok(Verdict::Invalid { step, .. } | Verdict::Incomplete { step, .. }) => {
@@ -129,16 +137,16 @@ fn place(answer: &Result<Verdict, ReadError>) -> (u8, u64) {
     }
 }
 
-/// The parts of a certificate: the largest boxes whose proofs have at most so many steps. What cannot be read has none here, and those who
-/// check it say why.
+/// The parts of a certificate: the largest boxes whose proofs have at most `largest` steps. From
+/// the first step on that cannot be read there are none; the check itself reports why.
 fn parts(certificate: impl Read, largest: u64) -> Vec<u64> {
     let mut found = Vec::new();
     let Ok(mut reader) = Reader::new(certificate) else { return found };
-    // The boxes on the way to the present one: the first step of each, and its parts so far.
+    // The boxes that contain the present one: the first step of each, and its parts so far.
     let mut way: Vec<Open> = Vec::new();
     let mut inside = false;
     let mut held = 0;
-    // What is known of boxes that are not done may be used as well.
+    // If reading stops early, the parts found so far are used.
     while held < MOST {
         let at = reader.steps();
         let Ok(Some(step)) = reader.next_step() else { break };
@@ -150,7 +158,7 @@ fn parts(certificate: impl Read, largest: u64) -> Vec<u64> {
             | Step::Join { .. } => {}
             // The proof of a system begins with its first box.
             _ => {
-                // One that did not end is refused by all.
+                // A proof that does not end is refused by all threads.
                 held -= way.drain(..).map(|open| open.parts.len()).sum::<usize>();
                 inside = false;
                 continue;
@@ -165,7 +173,7 @@ fn parts(certificate: impl Read, largest: u64) -> Vec<u64> {
             Step::Split { .. } => inside = false,
             _ => {
                 inside = false;
-                // Boxes that end with this step.
+                // Boxes whose proofs end with this step.
                 while let Some(done) = way.pop() {
                     held -= done.parts.len();
                     let own = if at - done.start < largest { vec![done.start] } else { done.parts };
@@ -192,7 +200,7 @@ fn parts(certificate: impl Read, largest: u64) -> Vec<u64> {
 /// A box whose proof is being read.
 struct Open {
     start: u64,
-    /// Its first side is done.
+    /// The proof of its first side is complete.
     second: bool,
     parts: Vec<u64>,
 }

@@ -1,4 +1,4 @@
-//! What the checker says: a verdict, what a valid certificate proves, and the limits that a checker has.
+//! What the checker answers: a verdict, what a valid certificate proves, and the limits of a check.
 
 use secateur_certificate::{Claim, Intercept};
 use secateur_lower::MatchedLabels;
@@ -19,7 +19,8 @@ pub enum Verdict {
         /// The step, counted from 0; none where the claim itself is refused.
         step: Option<u64>,
     },
-    /// Not known: the certificate says that it is not complete, or a limit of the checker was reached.
+    /// Not known: the certificate says that it is not complete, or a limit of the checker was
+    /// reached.
     Incomplete {
         /// What is missing, or which limit was reached.
         reason: Reason,
@@ -33,8 +34,8 @@ pub enum Verdict {
 pub struct Proved {
     /// The claim.
     pub claim: Claim,
-    /// What both libraries take, as the cells of the proof were laid out for it: the inputs of the claim are those of its
-    /// domain among these.
+    /// The values that both libraries accept, for which the cells of the proof were laid out. The
+    /// claim is about those of its domain's inputs that consist of such values.
     pub accepted: Accepted,
     /// How category labels were matched.
     pub labels: MatchedLabels,
@@ -42,25 +43,26 @@ pub struct Proved {
     pub systems: u64,
     /// The number of steps.
     pub steps: u64,
-    /// A lower bound on the columns that a model of the family needs, where one was proved.
+    /// A lower bound on the columns that a model of the family needs, if one was proved.
     pub columns: Option<ColumnBound>,
-    /// A lower bound on the total cost of those columns, where costs were given.
+    /// A lower bound on the total cost of those columns, if costs were given.
     pub cost: Option<ColumnBound>,
-    /// A lower bound on the threshold splits of any ensemble that decides alike, where one was proved.
+    /// A lower bound on the number of threshold splits of any ensemble that decides alike, if one
+    /// was proved.
     pub thresholds: Option<u64>,
 }
 
 /// A lower bound over models that are built from columns of the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ColumnBound {
-    /// At least so many, or so much.
+    /// The bound: a number of columns, or their total cost.
     pub bound: u64,
     /// How many columns there are.
     pub columns: u64,
-    /// What the models may do with the intercept.
+    /// How the models may change the intercept.
     pub intercept: Intercept,
-    /// The pruned model has no more trees than the bound (only where every column counts as one, and so does
-    /// a constant where it is counted).
+    /// The pruned model has no more trees than the bound says. This is set only if every column
+    /// costs one, and so does a constant if constants are counted.
     pub reached: bool,
 }
 
@@ -69,9 +71,10 @@ pub struct ColumnBound {
 pub struct Limits {
     /// What the kernel may spend.
     pub kernel: secateur_kernel::Limits,
-    /// Values in the table of points.
+    /// How many values the table of points may have.
     pub point_values: usize,
-    /// Steps of the largest part that one of several threads checks for the others. Every number gives the same verdicts.
+    /// The largest number of steps of a part that one of several threads checks for the others. It
+    /// does not change verdicts.
     pub part_steps: u64,
 }
 

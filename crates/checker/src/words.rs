@@ -17,7 +17,8 @@ impl Verdict {
 }
 
 impl Proved {
-    /// Which inputs were looked at, and what the domain leaves of them.
+    /// Which inputs the proof covers: those that both libraries accept, and how the domain
+    /// restricts them.
     pub fn inputs(&self, original: &Ensemble) -> String {
         self.accepted.words(&self.claim.domain, &column_name(original))
     }
@@ -83,7 +84,7 @@ pub(crate) fn column_name(original: &Ensemble) -> impl Fn(FeatureId) -> String {
     |column| original.features().name(column).escape_debug().to_string()
 }
 
-/// How category labels were matched, where there are any.
+/// How category labels were matched, if there are any.
 fn label_words(labels: &MatchedLabels) -> String {
     let list = |names: &[String]| {
         names.iter().map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ")

@@ -1,9 +1,10 @@
 //! Writes a tree ensemble as source: tables, and one fixed page of code that evaluates them with
 //! the bits of the model's own library.
 //!
-//! This crate does not generate code. The code is a fixed text of `secateur-source`, which reads the result back and compares it with the model, node
-//! by node. This crate lays the model out in tables, writes them into the text, and writes a
-//! program that tests the result on the target machine.
+//! This crate does not generate code. The code is a fixed text of `secateur-source`, which reads
+//! the result back and compares it with the model, node by node. This crate lays the model out in
+//! tables, writes them into the text, and writes a program that tests the result on the target
+//! machine.
 //!
 //! With quantised leaves ([`LeafBits`]) the result is a different model with nearby scores; the
 //! checker computes how near they are.

@@ -21,8 +21,8 @@ pub fn cover_rows(model: &Ensemble) -> Vec<f64> {
     cover_rows_watched(model, &mut |_| true).unwrap_or_default()
 }
 
-/// As [`cover_rows`]. `watch` is called now and then with the share of the work that is done, from 0 to 1; where it answers no,
-/// there are no rows.
+/// As [`cover_rows`]. `watch` is called now and then with the share of the work that is done, from
+/// 0 to 1; if it answers no, there are no rows.
 pub fn cover_rows_watched(model: &Ensemble, watch: &mut dyn FnMut(f64) -> bool) -> Option<Vec<f64>> {
     let width = model.features().len();
     let mut maker = Maker { model, row: Vec::new(), rows: Vec::new(), above: BTreeMap::new(), work: 0 };
@@ -52,7 +52,8 @@ struct Maker<'a> {
     model: &'a Ensemble,
     row: Vec<f64>,
     rows: Vec<f64>,
-    /// The splits on the path to the current node with the sides that were taken, for each feature in the order of the path.
+    /// The splits on the path to the current node with the sides that were taken, for each feature
+    /// in the order of the path.
     above: BTreeMap<usize, Vec<(Split<'a>, bool)>>,
     /// Splits that were visited since the last call of `watch`.
     work: usize,
@@ -67,7 +68,8 @@ impl<'a> Maker<'a> {
         seen: &mut usize,
         watch: &mut dyn FnMut(usize) -> bool,
     ) -> Option<()> {
-        // Nodes with the length of the path to their parent, and the parent's split with the side that was taken.
+        // Nodes with the length of the path to their parent, and the parent's split with the side
+        // that was taken.
         let mut open: Vec<(NodeId, usize, Option<(Split<'a>, bool)>)> = vec![(NodeId(0), 0, None)];
         let mut path: Vec<Split<'a>> = Vec::new();
         self.above.clear();

@@ -1,10 +1,15 @@
 //! Lower bounds on what a smaller model needs: cuts, covers and crossings.
 //!
 //! A *family* of models is given by items: columns (groups of trees, each with a weight of at least
-//! zero) and, where it is counted, one more item for the constants. An item is *there* in a model if its
-//! weight is positive, or if the constants are not all zero. What the terms of a cut mean is the business
-//! of whoever makes them; here it only matters that in every model of the family
-//! `sum over columns of weight * term.columns + constants > 0` for each term.
+//! zero) and, if the constants are counted, one more item for them. An item is *there* in a model
+//! if its weight is positive, or if the constants are not all zero. Only the caller knows what the
+//! terms of a cut mean; here it only matters that in every model of the family
+//!
+//! ```text
+//! sum over columns of weight * term.columns + constants > 0
+//! ```
+//!
+//! for each term.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +17,16 @@ use crate::Limits;
 use crate::refusal::Refusal;
 use crate::wide::Int;
 
-/// One fact about every model of the family: a combination of its weights and constants is positive.
+/// One fact about every model of the family: a combination of its weights and constants is
+/// positive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
     /// What this fact is multiplied by; above zero.
     pub multiplier: Int,
     /// For each column the factor of its weight.
     pub columns: Vec<Int>,
-    /// Factors of constants that are at least zero in every model: combined they must be at most zero.
+    /// Factors of constants that are at least zero in every model: combined they must be at most
+    /// zero.
     pub at_most: Vec<Int>,
     /// Factors of free constants: combined they must be zero, unless the constants are an item.
     pub balanced: Vec<Int>,
@@ -38,7 +45,7 @@ pub struct Constraints {
     pub counted: bool,
 }
 
-/// The cuts of a family: of each at least one item is there in every model.
+/// The cuts of a family: at least one item of each cut is there in every model.
 pub struct Cuts {
     family: Constraints,
     limits: Limits,
@@ -47,7 +54,7 @@ pub struct Cuts {
 }
 
 impl Cuts {
-    /// No cuts yet.
+    /// Starts without cuts.
     pub fn new(family: Constraints, limits: Limits) -> Self {
         Self { family, limits, sets: Vec::new() }
     }
@@ -57,14 +64,14 @@ impl Cuts {
         self.family.columns + usize::from(self.family.counted)
     }
 
-    /// Adds a cut: the columns whose combined factor is positive, and the constants where they are
+    /// Adds a cut: the columns whose combined factor is positive, and the constants if they are
     /// counted and do not cancel.
     ///
-    /// Why one of these items is there in every model of the family: the terms are positive and there
-    /// is one, so their sum, each times its positive multiplier, is positive. It equals the sum over
-    /// columns of weight times combined factor, plus what the constants add: at most zero, or zero, or
-    /// (counted) zero unless the constants are there. With all items of the cut absent every summand
-    /// would be at most zero.
+    /// Why one of these items is there in every model of the family: the terms are positive and
+    /// there is one, so their sum, each times its positive multiplier, is positive. It equals the
+    /// sum over columns of weight times combined factor, plus what the constants add: at most zero,
+    /// or zero, or (counted) zero unless the constants are there. With all items of the cut absent
+    /// every summand would be at most zero.
     pub fn add(&mut self, terms: &[Term]) -> Result<(), Refusal> {
         if terms.is_empty() {
             return Err(Refusal::CutEmpty);
@@ -110,21 +117,22 @@ impl Cuts {
 
 /// The proof that the items that are there cost at least a bound, in every model of a family.
 ///
-/// It is a tree of cases, each of which says of some items that they are there (kept) or not. In each
-/// case multipliers `u_c = numerator / denominator >= 0` of cuts are given such that, over the cuts that
-/// no kept item is in, the `u_c` of an undecided item's cuts add up to at most its cost, and
-/// `cost of the kept items + up(sum of u_c) >= bound`.
+/// It is a tree of cases. Each case says of some items that they are there (kept) or are not there.
+/// In each case multipliers `u_c = numerator / denominator >= 0` of cuts are given. Only the cuts
+/// without a kept item are considered. For every undecided item the `u_c` of those of its cuts add
+/// up to at most its cost, and `cost of the kept items + up(sum of u_c) >= bound`.
 ///
-/// Why: let T be the items that are there; T belongs to one case. Every cut has an item in T, so a cut
-/// without a kept item has an undecided one in T. So the cost of T without the kept items is at least
-/// the sum over these items of the `u_c` of their cuts, which is at least the sum of all `u_c`. Costs are
-/// whole, so that sum may be rounded up. Items that are not there need no inequality: they are not in T.
+/// Why this suffices: let T be the set of items that are there; T belongs to one case. Every cut
+/// has an item in T, so a cut without a kept item has an undecided one in T. So the cost of T
+/// without the kept items is at least the sum over these items of the `u_c` of their cuts, which is
+/// at least the sum of all `u_c`. Costs are whole numbers, so that sum may be rounded up. Items
+/// that are not there need no inequality, because they are not in T.
 pub struct Cover {
     costs: Option<Vec<u64>>,
     bound: u64,
-    /// For each item whether it is kept in the present case, where that is decided.
+    /// For each item whether it is kept in the present case; `None` if it is undecided.
     decided: Vec<Option<bool>>,
-    /// The items decided on the way to the present case.
+    /// The items that were decided on the way to the present case.
     path: Vec<usize>,
 }
 
@@ -141,7 +149,7 @@ impl Cover {
         self.costs.as_ref().map_or(1, |costs| costs[item].into())
     }
 
-    /// Splits the present case in two, of which the first, with the item kept, comes next.
+    /// Splits the present case in two. The case in which the item is kept comes first.
     pub fn branch(&mut self, item: u32) -> Result<(), Refusal> {
         let refused = Refusal::CoverItem { item, items: self.decided.len() };
         match self.decided.get_mut(item as usize) {
@@ -152,7 +160,8 @@ impl Cover {
         Ok(())
     }
 
-    /// Shows the bound in the present case, by cuts and their numerators. Says whether it was the last case.
+    /// Shows the bound in the present case, by cuts and their numerators. Returns whether it was
+    /// the last case.
     pub fn dual(&mut self, cuts: &Cuts, denominator: u64, terms: &[(u32, u64)]) -> Result<bool, Refusal> {
         if denominator == 0 {
             return Err(Refusal::CoverDual { item: None, load: 0, denominator, cost: 0 });
@@ -181,7 +190,7 @@ impl Cover {
         if reached < u128::from(self.bound) {
             return Err(Refusal::CoverBound { reached, bound: self.bound });
         }
-        // Continue with the second case of the last branch that has not had it.
+        // Continue with the second case of the last branch that has not had it yet.
         while let Some(&item) = self.path.last() {
             if self.decided[item] == Some(true) {
                 self.decided[item] = Some(false);
@@ -196,15 +205,16 @@ impl Cover {
 
 /// Disjoint intervals of each column that some split must separate.
 ///
-/// A crossing says that every model of interest separates two inputs which differ in one column alone,
-/// at the positions `low < high`. A split by one threshold sends to its lower side a set that is closed
-/// downward, so a split that separates `a < b` separates no `c < d` with `b <= c`: disjoint intervals
-/// need different splits.
+/// A crossing says that every model of interest separates two inputs which differ in one column
+/// alone, at the positions `low < high`. A split by one threshold sends to its lower side a set
+/// that is closed downward, so a split that separates `a < b` separates no `c < d` with `b <= c`:
+/// disjoint intervals need different splits.
 #[derive(Default)]
 pub struct Crossings(BTreeMap<u32, BTreeMap<u64, u64>>);
 
 impl Crossings {
-    /// Adds the interval from `low` to `high`, which is left out; refuses one that overlaps another.
+    /// Adds the interval from `low` up to, but not including, `high`. Refuses one that overlaps
+    /// another.
     pub fn add(&mut self, column: u32, low: u64, high: u64) -> Result<(), Refusal> {
         let known = self.0.entry(column).or_default();
         let before = known.range(..=low).next_back().is_some_and(|(_, &end)| end > low);
@@ -216,7 +226,7 @@ impl Crossings {
         Ok(())
     }
 
-    /// The number of crossings, and so of splits that every such model needs at least.
+    /// The number of crossings, which is the number of splits that every such model needs at least.
     pub fn count(&self) -> usize {
         self.0.values().map(BTreeMap::len).sum()
     }

@@ -1,14 +1,15 @@
 //! A box, and the joint leaves of each piece that it meets.
 //!
-//! A box is a range of cells on each axis. A joint leaf is a product of sets of cells, so it meets the
-//! box exactly if on each axis it holds a run that the range touches: masks of leaves are united over
-//! the runs of an axis and intersected over the axes. The leaves of a piece cover all cells, so no
-//! mask is empty. In pieces with too many leaves for masks, the ranges of the box lead through the
-//! joint tree.
+//! A box is a range of cells on each axis. A joint leaf is a product of sets of cells, so it meets
+//! the box exactly if on each axis it holds a run that the range touches. Masks of leaves are
+//! therefore united over the runs of an axis and intersected over the axes. The leaves of a piece
+//! cover all cells, so no mask is empty. In pieces with too many leaves for masks, the ranges of
+//! the box lead through the joint tree.
 //!
-//! Restricting a box changes only the pieces that look at the axis. Old words are kept on a trail, so
-//! that the second side of a split starts from where the first one started. Every restriction takes
-//! cells away, so the trail is never longer than there are leaves and cells.
+//! Restricting a box changes only the pieces that depend on the axis. The words that change are
+//! saved on a trail, so that the second side of a split starts from the same state as the first.
+//! Every restriction takes cells away, so the trail is never longer than the number of leaves and
+//! cells.
 
 use crate::lens::Lens;
 use crate::pieces::{Form, Piece, Pieces, Touch, low_bits};
@@ -17,7 +18,8 @@ use crate::problem::Range;
 pub(crate) struct State {
     pub(crate) ranges: Vec<Range>,
     words: Vec<u64>,
-    /// For each piece the number of the state that its words are in. Each new state gets the next number.
+    /// For each piece the number of the state that its words are in. Each new state gets the next
+    /// number.
     versions: Vec<u64>,
     next_version: u64,
     trail: Vec<Change>,
@@ -30,7 +32,7 @@ enum Change {
     Version { piece: usize, old: u64 },
 }
 
-/// A point on the trail to come back to.
+/// A position on the trail to which the state can return.
 #[derive(Clone, Copy)]
 pub(crate) struct Mark(usize);
 
@@ -69,14 +71,15 @@ impl State {
         }
     }
 
-    /// Narrows the box to cells `low..high` of an axis, which are part of it and at least one.
+    /// Narrows the box to cells `low..high` of an axis. The range is a part of the box's and not
+    /// empty.
     pub(crate) fn restrict(&mut self, pieces: &Pieces<'_>, axis: usize, low: u32, high: u32) {
         let old = std::mem::replace(&mut self.ranges[axis], (low, high));
         self.trail.push(Change::Range { axis, old });
         for touch in &pieces.touches[axis] {
             let piece = &pieces.pieces[touch.piece];
             let (from, to) = touch.runs(low, high);
-            // The same runs as before are the same leaves.
+            // The same runs as before give the same leaves.
             if (from, to) == touch.runs(old.0, old.1) {
                 continue;
             }
@@ -100,7 +103,7 @@ impl State {
                         set(&mut self.words, &mut self.trail, place, new);
                     }
                 }
-                // The ranges are all its state, and they have changed.
+                // Its whole state is the ranges, and they have changed.
                 Form::Tree(_) => changed = true,
             }
             if changed {
@@ -134,7 +137,8 @@ impl State {
         }
     }
 
-    /// The upper bound over the part of the box in cells `low..high` of an axis, at least one.
+    /// The upper bound over the part of the box in cells `low..high` of an axis; the range is not
+    /// empty.
     pub(crate) fn upper_of_part(
         &mut self,
         pieces: &Pieces<'_>,
@@ -172,7 +176,7 @@ impl State {
         total
     }
 
-    /// A joint leaf of a piece that meets the box, and whether no other does.
+    /// A joint leaf of a piece that meets the box, and whether it is the only one.
     pub(crate) fn leaf(&self, pieces: &Pieces<'_>, piece: usize) -> (usize, bool) {
         let piece = &pieces.pieces[piece];
         match &piece.form {
@@ -193,7 +197,7 @@ impl State {
         (self.words[piece.place] as usize, self.words[piece.place + 1] as usize)
     }
 
-    /// The joint leaves of a piece that meet the box, if it has masks; nothing for others.
+    /// The joint leaves of a piece that meet the box, if the piece has masks; otherwise nothing.
     pub(crate) fn mask(&self, piece: &Piece) -> &[u64] {
         match piece.form {
             Form::Masks(words) => &self.words[piece.place..][..words],
@@ -201,7 +205,7 @@ impl State {
         }
     }
 
-    /// Do different ones of a piece's joint leaves that meet the box hold two runs of an axis?
+    /// Of a piece's joint leaves that meet the box: do different ones hold two runs of an axis?
     pub(crate) fn differ(&self, pieces: &Pieces<'_>, touch: &Touch, run: usize, next: usize) -> bool {
         let mask = self.mask(&pieces.pieces[touch.piece]);
         let (a, b) = (touch.mask(run, mask.len()), touch.mask(next, mask.len()));
@@ -209,7 +213,7 @@ impl State {
     }
 }
 
-/// The position of the lowest bit of a mask, which has one.
+/// The position of the lowest bit of a mask that is not zero.
 pub(crate) fn lowest(mask: impl Iterator<Item = u64>) -> usize {
     let (word, bits) = mask.enumerate().find(|(_, word)| *word != 0).expect("every cell is in a leaf");
     word * 64 + bits.trailing_zeros() as usize

@@ -1,12 +1,12 @@
-//! Several trees as one: its leaves are the joint leaves, the non-empty intersections of one leaf of
-//! each tree.
+//! Several trees as one: its leaves are the joint leaves, the non-empty intersections of one leaf
+//! of each tree.
 //!
 //! The walk keeps a set of cells for each axis and goes through the trees in turn. A split that has
-//! cells of this space on both sides becomes a split of the joint tree; a split that has them all on
-//! one side is passed. Each side of a split keeps the cells of its axis that are left there. The cells
-//! of a split further down are among them, so a box of ranges meets a leaf if and only if, for every
-//! split on the way to the leaf, the cells of the side taken meet the box's range on its axis: a joint
-//! leaf is the product of the last such set of each axis.
+//! cells of this space on both sides becomes a split of the joint tree; a split that has all of
+//! them on one side is skipped. Each side of a split keeps the cells of its axis that are left
+//! there. The cells of a split further down are among them, so a box of ranges meets a leaf if and
+//! only if, for every split on the way to the leaf, the cells of the side taken meet the box's
+//! range on its axis: a joint leaf is the product of the last such set of each axis.
 
 use crate::problem::{Node, Range, Tree, common, others};
 use crate::refusal::Refusal;
@@ -39,7 +39,7 @@ struct Branch {
     cells: Cells,
 }
 
-/// A part of the list of ranges.
+/// A slice of the list of ranges.
 #[derive(Clone, Copy)]
 struct Cells {
     first: u32,
@@ -55,7 +55,7 @@ enum Task {
         from: Option<(usize, usize)>,
         tree: usize,
     },
-    /// A side has begun: trees whose next split now has one side only move on.
+    /// A side has begun: trees whose next split has only one side in this space move past it.
     Begin {
         axis: usize,
         tree: usize,
@@ -71,8 +71,8 @@ enum Task {
 }
 
 impl Joint {
-    /// The joint tree of `trees` over axes of these sizes. `leaf` gets what each tree adds, joint leaf
-    /// by joint leaf. More than `limit` joint leaves are refused.
+    /// The joint tree of `trees` over axes of these sizes. `leaf` receives what each tree adds, one
+    /// joint leaf after the other. More than `limit` joint leaves are refused.
     pub(crate) fn new<'t>(
         trees: &[&'t Tree],
         sizes: &[u32],
@@ -82,7 +82,8 @@ impl Joint {
         let mut joint = Self { root: Child::Leaf(0), splits: Vec::new(), ranges: Vec::new(), leaves: 0 };
         let mut space: Vec<Cells> = sizes.iter().map(|&size| joint.keep([(0, size)])).collect();
         let mut at: Vec<u32> = trees.iter().map(|tree| joint.passed(tree, 0, &space)).collect();
-        // What is still to do, the next task last. Every change is followed by the task that undoes it.
+        // The tasks that are still to do, the next one last. Every change is followed by the task
+        // that undoes it.
         let mut to_do = vec![Task::Visit { from: None, tree: 0 }];
         let mut reached = Vec::with_capacity(trees.len());
         while let Some(task) = to_do.pop() {
@@ -97,7 +98,7 @@ impl Joint {
                             at[later] = joint.passed(trees[later], node, &space);
                         }
                         if at[later] != node {
-                            // Undone when the side is done, which is after the visit of it.
+                            // This is undone when the side is complete, which is after its visit.
                             let below = to_do.len() - 1;
                             to_do.insert(below, Task::Go { tree: later, node });
                         }
@@ -140,7 +141,7 @@ impl Joint {
         Ok(joint)
     }
 
-    /// The node that a tree comes to by splits that have all cells of the space on one side.
+    /// The node that a tree reaches by splits that have all cells of the space on one side.
     fn passed(&self, tree: &Tree, mut at: u32, space: &[Cells]) -> u32 {
         while let Some(own) = split(tree, at) {
             match one_side(self.ranges_of(space[own.axis]), own.cells) {
@@ -184,8 +185,8 @@ impl Joint {
         tops
     }
 
-    /// The largest value of the leaves that a box meets: a walk that leaves out whatever is no larger
-    /// than what it has found.
+    /// The largest value of the leaves that a box meets. The walk leaves out every subtree whose
+    /// largest value is no larger than the one found so far.
     pub(crate) fn top(&self, space: &[Range], values: &[i128], tops: &[i128]) -> i128 {
         let mut best = i128::MIN;
         let mut open = vec![self.root];
@@ -196,7 +197,7 @@ impl Joint {
                 Child::Leaf(_) => best = most,
                 Child::Split(index) => {
                     let mut sides = self.met(index, space);
-                    // The better side is the next.
+                    // The better side is visited next.
                     sides.sort_by_key(|side| side.map(|child| value(child, values, tops)));
                     open.extend(sides.into_iter().flatten());
                 }
@@ -205,7 +206,7 @@ impl Joint {
         best
     }
 
-    /// A leaf that a box meets, and whether the box meets no other.
+    /// A leaf that a box meets, and whether it is the only one.
     pub(crate) fn leaf_of(&self, space: &[Range]) -> (usize, bool) {
         let (mut at, mut only) = (self.root, true);
         loop {
@@ -231,7 +232,8 @@ impl Joint {
         })
     }
 
-    /// Calls `each` with every leaf but a single one, and the cells of the last split on the way to it.
+    /// Calls `each` with every leaf, unless the tree is a single leaf, and the cells of the last
+    /// split on the way to it.
     pub(crate) fn for_each_leaf(&self, mut each: impl FnMut(usize, &[Range])) {
         for side in self.splits.iter().flat_map(|split| &split.sides) {
             if let Child::Leaf(leaf) = side.child {
@@ -240,8 +242,8 @@ impl Joint {
         }
     }
 
-    /// Calls `each` with every side of every split: the axis, the cells that lead to the other side,
-    /// and the leaves of this side, whose numbers follow each other.
+    /// Calls `each` with every side of every split: the axis, the cells that lead to the other
+    /// side, and the leaves of this side, whose numbers follow each other.
     pub(crate) fn for_each_side(&self, mut each: impl FnMut(usize, &[Range], std::ops::Range<usize>)) {
         let mut below = vec![(0, 0); self.splits.len()];
         let leaves = |child: Child, below: &[(usize, usize)]| match child {
@@ -283,7 +285,7 @@ fn added(tree: &Tree, node: u32) -> &Added {
     }
 }
 
-/// The side to which a split sends all of these cells, if it is one.
+/// The side to which a split sends all of these cells; `None` if it sends some to each.
 fn one_side(space: &[Range], cells: &[Range]) -> Option<bool> {
     let mut sides = space.iter().map(|&(from, to)| {
         let next = cells.get(cells.partition_point(|range| range.1 <= from));

@@ -1,10 +1,15 @@
 //! A lens: a combination of rows with multipliers of at least zero, in integers of 128 bits.
 //!
-//! Every solution satisfies `sum over pieces of lambda.value >= lambda.bound`. Where values and bound
-//! are too wide, they are divided by a power of two and rounded **up**. If then the sum of rounded
-//! values, one from each piece, is below the rounded bound, the exact sum is below the exact bound:
-//! with s the shift, `sum of v <= 2^s * sum of up(v / 2^s) <= 2^s * (up(b / 2^s) - 1) < b`. So rounding
-//! can only refuse.
+//! Every solution satisfies `sum over pieces of lambda.value >= lambda.bound`. If values and bound
+//! are too wide, they are divided by a power of two and rounded **up**. If the sum of rounded
+//! values, one from each piece, is then below the rounded bound, the exact sum is below the exact
+//! bound: with s the shift,
+//!
+//! ```text
+//! sum of v <= 2^s * sum of up(v / 2^s) <= 2^s * (up(b / 2^s) - 1) < b
+//! ```
+//!
+//! So because of rounding a valid step may be refused, but no invalid one is accepted.
 
 use std::cmp::Reverse;
 
@@ -17,7 +22,8 @@ use crate::wide::Int;
 /// Sums of all pieces, and the bound, stay within this many bits.
 const BITS: u64 = 120;
 
-/// The same for the numbers of rule `join`, which adds up many: differences of such sums fit into 64 bits.
+/// The same for the numbers of rule `join`, which adds up many of them: differences of such sums
+/// fit into 64 bits.
 const NARROW_BITS: u64 = 60;
 
 /// With at most this many leaves left, reading each is faster than looking for the best first.
@@ -30,7 +36,8 @@ pub(crate) struct Lens {
     /// Where the leaves of each piece begin in `values` and `order`.
     first: Vec<usize>,
     values: Vec<i128>,
-    /// The bound and the values once more, divided by a larger power of two and rounded up alike.
+    /// The bound and the values again, divided by a larger power of two and rounded up in the same
+    /// way.
     pub(crate) narrow_bound: i64,
     narrow: Vec<i64>,
     /// The joint leaves of each piece, largest value first.
@@ -39,8 +46,8 @@ pub(crate) struct Lens {
     constant: Vec<bool>,
     /// For pieces with a joint tree: the largest value below each of its splits.
     tops: Vec<Vec<i128>>,
-    /// For each piece the largest value in the current box, as far as it has been computed, and the version of
-    /// the piece's state that it is for.
+    /// For each piece the largest value in the current box, if it has been computed, and the
+    /// version of the piece's state for which it was computed.
     pub(crate) seen: Vec<(i128, u64)>,
 }
 
@@ -125,10 +132,11 @@ impl Lens {
         top
     }
 
-    /// The largest value of a table's runs `from..to`, which are at least one.
+    /// The largest value of a table's runs `from..to`, which is not an empty range.
     pub(crate) fn top_of_runs(&self, piece: usize, from: usize, to: usize) -> i128 {
         let (values, order) = self.of_piece(piece);
-        // In a long range one of the best is found soon; a short range is read.
+        // In a long range one of the largest values is found soon by trying them in order; a short
+        // range is read completely.
         if (to - from).saturating_mul(to - from) > values.len() {
             let best = order.iter().find(|&&leaf| (from..to).contains(&(leaf as usize)));
             return values[*best.expect("the range is not empty") as usize];
@@ -147,7 +155,7 @@ impl Lens {
     }
 }
 
-/// A number divided by two to a power and rounded up, which leaves at most 61 bits.
+/// A number divided by two to a power and rounded up; the result has at most 61 bits.
 fn divided_up(value: i128, power: u64) -> i64 {
     i64::try_from(-(-value >> power)).expect("at most 61 bits are left")
 }

@@ -1,18 +1,19 @@
 //! The proof kernel of secateur: does this proof show that no cell solves this problem?
 //!
-//! A [`Forest`] is trees over a grid of cells, with whole numbers at their leaves. A problem asks for a
-//! cell in which the trees' sums satisfy several [`Row`]s. A [`Proof`] is told one [`Step`] after the
-//! other and accepts only steps from which it follows that no cell does, but for those that the caller
-//! [excuses](Excuse). [`check`] runs a whole proof.
+//! A [`Forest`] is a list of trees over a grid of cells, with whole numbers at their leaves. A
+//! problem asks for a cell in which the trees' sums satisfy several [`Row`]s. A [`Proof`] receives
+//! one [`Step`] after the other and accepts only steps from which it follows that no cell does,
+//! except for those that the caller [excuses](Excuse). [`check`] runs a whole proof.
 //!
-//! Everything here is exact: whole numbers, of any size where they need it ([`Int`]). There are no
-//! dependencies, no floats, no input or output, no threads and no unsafe code, and nothing here knows
-//! of models: where problems come from and what they mean is the business of `secateur-lower`.
+//! Everything here is exact: whole numbers, of any size if needed ([`Int`]). There are no
+//! dependencies, no floats, no input or output, no threads and no unsafe code. Nothing here knows
+//! of models: `secateur-lower` knows where problems come from and what they mean.
 //!
-//! Read `problem` first (what is asked), then `proof` (what a step does), `rules` (why that is sound),
-//! and last what makes it fast: `pieces` and `joint` (trees laid over each other), `boxes` (which leaves
-//! a box meets), `lens` (upper bounds). [`Cuts`] and [`Cover`] are about something else: lower bounds on
-//! what any smaller model needs. The rules are specified in `docs/spec/kernel.md`.
+//! Read `problem` first (the question), then `proof` (what a step does), `rules` (why that is
+//! sound), and last the modules that make it fast: `pieces` and `joint` (trees laid over each
+//! other), `boxes` (which leaves a box meets), `lens` (upper bounds). [`Cuts`] and [`Cover`] have
+//! another subject: lower bounds on what any smaller model needs. The rules are specified in
+//! `docs/spec/kernel.md`.
 
 mod bounds;
 mod boxes;
@@ -38,8 +39,8 @@ pub use wide::Int;
 pub struct Limits {
     /// Joint leaves of one stack of several trees.
     pub overlay_leaves: usize,
-    /// A stack with at most this many joint leaves has masks of leaves; a larger one keeps its joint
-    /// tree. Either way gives the same verdicts.
+    /// A stack with at most this many joint leaves gets masks of leaves; a larger one keeps its
+    /// joint tree. The verdicts are the same either way.
     pub masked_leaves: usize,
     /// Bytes of leaf masks and tables over all stacks.
     pub overlay_bytes: usize,
@@ -73,8 +74,8 @@ impl Default for Limits {
     }
 }
 
-/// Checks a whole proof: the stacks of trees, then the steps. An error is the refusal and the number of
-/// the step, if it was one. The steps must end where the proof does.
+/// Checks a whole proof: the stacks of trees, then the steps. An error is the refusal and the
+/// number of the step, if a step was refused. The steps must end where the proof does.
 pub fn check(
     forest: &Forest,
     rows: &[Row],

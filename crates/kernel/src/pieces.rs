@@ -1,9 +1,9 @@
-//! The trees, laid over each other as the proof's stacks say.
+//! Lays the trees over each other as the proof's stacks demand.
 //!
-//! A piece is a partition of all cells into joint leaves: the non-empty intersections of one leaf of
-//! each tree of its stack, with the exact sums of what these leaves add. Any partition of the trees
-//! into stacks is sound: the sum over all pieces is the sum over all trees. What trees have in common
-//! cancels inside a joint leaf.
+//! A piece is a partition of all cells into joint leaves: the non-empty intersections of one leaf
+//! of each tree of its stack, with the exact sums of what these leaves add. Any partition of the
+//! trees into stacks is sound: the sum over all pieces is the sum over all trees. What trees have
+//! in common cancels inside a joint leaf.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::wide::Int;
 pub struct Pieces<'a> {
     pub(crate) forest: &'a Forest,
     pub(crate) pieces: Vec<Piece>,
-    /// For each axis the pieces that look at it.
+    /// For each axis the pieces that depend on it.
     pub(crate) touches: Vec<Vec<Touch>>,
     /// For each tree: is it in a piece?
     placed: Vec<bool>,
@@ -39,15 +39,16 @@ pub(crate) struct Piece {
 
 /// How the joint leaves that a box meets are found.
 pub(crate) enum Form {
-    /// One axis at most, a joint leaf for each run: the state is the range of runs, in two words.
+    /// The piece depends on at most one axis and has one joint leaf for each run. The state is the
+    /// range of runs, in two words.
     Table,
-    /// The state is the set of leaves, in this many words.
+    /// The state is the set of leaves, in this number of words.
     Masks(usize),
-    /// There is no state but the box: its ranges lead through the joint tree.
+    /// The box is the whole state: its ranges lead through the joint tree.
     Tree(Joint),
 }
 
-/// How an axis matters to a piece.
+/// How an axis divides a piece.
 pub(crate) struct Touch {
     pub(crate) piece: usize,
     /// The first cell of each run of cells that no split of the stack tells apart; the first is 0.
@@ -72,7 +73,8 @@ impl Touch {
         &self.masks[run * words..][..words]
     }
 
-    /// One word of the mask of the leaves that meet the runs `from..to`, where a mask has `words` words.
+    /// One word of the mask of the leaves that meet the runs `from..to`, where a mask has `words`
+    /// words.
     pub(crate) fn leaves_of_runs(&self, from: usize, to: usize, word: usize, words: usize) -> u64 {
         let masks = &self.masks[from * words..to * words];
         masks[word..].iter().step_by(words).fold(0, |all, mask| all | mask)
@@ -80,7 +82,7 @@ impl Touch {
 }
 
 impl<'a> Pieces<'a> {
-    /// No pieces yet.
+    /// Starts without pieces.
     pub fn new(forest: &'a Forest, limits: Limits) -> Self {
         Self {
             forest,
@@ -109,7 +111,7 @@ impl<'a> Pieces<'a> {
         self.add(&trees.iter().map(|&tree| &forest.trees()[tree as usize]).collect::<Vec<_>>())
     }
 
-    /// Every tree that no stack named becomes a piece of its own.
+    /// Makes every tree that no stack named a piece of its own.
     pub fn place_the_rest(&mut self, stop: &dyn Fn() -> bool) -> Result<(), Refusal> {
         for tree in 0..self.placed.len() {
             if !self.placed[tree] {
@@ -139,7 +141,8 @@ impl<'a> Pieces<'a> {
         starts.retain(|_, runs| runs.len() > 1);
         let table = starts.len() <= 1;
         let sums = self.forest.sums() as usize;
-        // Memory that would be refused below is not taken first.
+        // Limits the number of leaves first, so that no memory is taken that would be refused
+        // below.
         let room = self.limits.overlay_bytes.saturating_sub(self.bytes) / ((sums + 1) * VALUE_BYTES);
         let overlay = self.limits.overlay_leaves.min(room);
         let limit = if trees.len() > 1 && !table { overlay } else { usize::MAX };
@@ -187,8 +190,8 @@ impl<'a> Pieces<'a> {
 /// About how many bytes one number of a joint leaf takes.
 const VALUE_BYTES: usize = 40;
 
-/// The values of each run of the one axis that matters, from those of the leaves; of all cells, where
-/// no axis matters.
+/// The values of each run of the one axis that matters, taken from those of the leaves. If no axis
+/// matters, a single run holds all cells.
 fn by_run(joint: &Joint, touch: Option<&Touch>, values: &[Int], sums: usize) -> Vec<Int> {
     let Some(touch) = touch else { return values.to_vec() };
     let mut by_run = vec![0; touch.starts.len()];
@@ -201,8 +204,8 @@ fn by_run(joint: &Joint, touch: Option<&Touch>, values: &[Int], sums: usize) -> 
     by_run.into_iter().flat_map(|leaf| values[leaf * sums..][..sums].iter().cloned()).collect()
 }
 
-/// For each run of each axis the leaves that hold it: all but those on the other side of a split that
-/// sends the run's cells one way.
+/// For each run of each axis, finds the leaves that hold it: all except those on the other side of
+/// a split that sends the run's cells one way.
 fn fill_masks(joint: &Joint, touches: &mut [(usize, Touch)], words: usize) {
     let place: BTreeMap<usize, usize> =
         touches.iter().enumerate().map(|(place, (axis, _))| (*axis, place)).collect();
@@ -217,7 +220,8 @@ fn fill_masks(joint: &Joint, touches: &mut [(usize, Touch)], words: usize) {
             for mask in touch.masks[first * words..end * words].chunks_mut(words) {
                 let words = leaves.start / 64..leaves.end.div_ceil(64);
                 for (word, bits) in words.clone().zip(&mut mask[words]) {
-                    // The leaves of this word outside of the range: those before it and those after it.
+                    // The leaves of this word outside of the range: those before it and those after
+                    // it.
                     let below = |leaf: usize| low_bits(leaf.saturating_sub(word * 64));
                     *bits &= below(leaves.start) | !below(leaves.end);
                 }

@@ -1,4 +1,4 @@
-//! What the kernel is asked about: trees over cells, and rows that a cell would have to satisfy.
+//! The kernel's problems: trees over cells, and rows that a cell would have to satisfy.
 
 use crate::wide::Int;
 
@@ -38,7 +38,7 @@ pub enum Node {
     Leaf(Vec<(u32, Int)>),
 }
 
-/// A row asks that a combination of sums is at least its bound.
+/// Demands that a combination of sums is at least its bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The sums, each with its factor.
@@ -47,10 +47,10 @@ pub struct Row {
     pub bound: Int,
 }
 
-/// Why something is no problem: a place in it, and what is wrong there.
+/// Why something is not a problem: where, and what is wrong there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// The tree, where it is one.
+    /// The tree, if the mistake is in a tree.
     pub tree: Option<usize>,
     /// What is wrong.
     pub what: &'static str,

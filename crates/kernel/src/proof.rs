@@ -1,4 +1,5 @@
-//! The proof of one problem while its steps arrive: lenses, the current box, and the sides still open.
+//! The proof of one problem while its steps arrive: lenses, the current box, and the sides still
+//! open.
 
 use crate::boxes::{Mark, State};
 use crate::lens::Lens;
@@ -8,15 +9,17 @@ use crate::refusal::Refusal;
 use crate::rows::Rows;
 use crate::rules;
 
-/// One step of a proof. What each needs and what follows from it: `docs/spec/kernel.md`.
+/// One step of a proof. `docs/spec/kernel.md` says what each needs and what follows from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the comment of each step says what its fields are")]
 pub enum Step {
     /// Adds a lens: one multiplier for each row. Lenses come before the first box.
     Lens(Vec<u64>),
-    /// No cell solves the problem, by meeting in the middle. The axes of the first half.
+    /// No cell solves the problem, by meeting in the middle. The numbers are the axes of the first
+    /// half.
     Meet(Vec<u32>),
-    /// The lens closes what lies outside of cells `low..high` on this axis; the box is narrowed to them.
+    /// The lens closes everything outside of cells `low..high` on this axis, and the box is
+    /// narrowed to them.
     Narrow { lens: u32, axis: u32, low: u32, high: u32 },
     /// The box is split after a cell. The steps of one side follow, then those of the other.
     Split { axis: u32, cell: u32, low_first: bool },
@@ -24,23 +27,23 @@ pub enum Step {
     Close(u32),
     /// Every cell of the box fails a row, or is excused.
     Cells,
-    /// What remains of the box is joined from two halves, by this row and the last one, for every
+    /// The rest of the box is joined from two halves, by this row and the last one, for every
     /// choice of cells on the fixed axes.
     Join { row: u32, fixed: Vec<u32> },
 }
 
-/// What a step leads to.
+/// The state of a proof after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// There are boxes left.
     Open,
-    /// No cell solves the problem, except those that were excused and those in boxes that the caller
-    /// vouches for ([`Proof::assume`]).
+    /// No cell solves the problem, except those that were excused and those in boxes that the
+    /// caller vouches for ([`Proof::assume`]).
     Proved,
 }
 
-/// Says whether a cell that satisfies every row is excused: whether what the problem is asked for
-/// holds there all the same. The kernel asks it for one cell at a time.
+/// Says whether a cell that satisfies every row is excused: whether the claim that the problem
+/// comes from holds there nevertheless. The kernel asks about one cell at a time.
 pub type Excuse<'a> = Box<dyn FnMut(&[u32]) -> bool + 'a>;
 
 /// The proof of one problem.
@@ -51,11 +54,11 @@ pub struct Proof<'a> {
     pub(crate) excuse: Excuse<'a>,
     stop: &'a dyn Fn() -> bool,
     pub(crate) lenses: Vec<Lens>,
-    /// For each row a lens that is that row alone.
+    /// For each row a lens that consists of that row alone.
     row_lenses: Vec<Option<u32>>,
-    /// How many lenses the steps may name; those after them are the kernel's own.
+    /// How many lenses the steps may name; the kernel made those after them for itself.
     named: Option<u32>,
-    /// Splits whose second side is still open, and those whose second side is being proved.
+    /// Splits whose second side is still open, and splits whose second side is being proved.
     open: Vec<Divided>,
 }
 
@@ -63,13 +66,13 @@ pub struct Proof<'a> {
 struct Divided {
     mark: Mark,
     axis: u32,
-    /// The side that has not begun.
+    /// The side that has not begun yet.
     second: Option<Range>,
 }
 
 impl<'a> Proof<'a> {
-    /// Begins the proof that no cell satisfies all the rows. `stop` is asked during long steps; when it
-    /// says true, they end with [`Refusal::Stopped`].
+    /// Begins the proof that no cell satisfies all the rows. `stop` is asked during long steps;
+    /// when it says true, they end with [`Refusal::Stopped`].
     pub fn new(
         pieces: &'a Pieces<'a>,
         rows: &[Row],
@@ -95,7 +98,7 @@ impl<'a> Proof<'a> {
     /// Checks one step.
     pub fn step(&mut self, step: &Step) -> Result<Progress, Refusal> {
         match step {
-            // The table comes before the first box, so that lenses keep their numbers.
+            // All lenses come before the first box, so that they keep their numbers.
             Step::Lens(_) if self.named.is_some() => return Err(Refusal::LensLate),
             Step::Lens(multipliers) => return self.add_lens(multipliers),
             Step::Meet(first) if self.named.is_none() && self.lenses.is_empty() => {
@@ -122,14 +125,14 @@ impl<'a> Proof<'a> {
         Ok(self.next_box())
     }
 
-    /// Leaves out the current box, because the caller vouches that it has no solution: what is proved
-    /// in the end says nothing about its cells.
+    /// Leaves out the current box, because the caller vouches that it has no solution. The finished
+    /// proof then says nothing about its cells.
     pub fn assume(&mut self) -> Progress {
         self.named.get_or_insert(self.lenses.len() as u32);
         self.next_box()
     }
 
-    /// Continues, unless the caller has ended the check.
+    /// An error if the caller has ended the check.
     pub(crate) fn go_on(&self) -> Result<(), Refusal> {
         if (self.stop)() { Err(Refusal::Stopped) } else { Ok(()) }
     }
@@ -138,7 +141,7 @@ impl<'a> Proof<'a> {
         if multipliers.len() != self.rows.count {
             return Err(Refusal::LensRows { multipliers: multipliers.len(), rows: self.rows.count });
         }
-        // A table over all leaves: for large models a single one takes a while.
+        // A lens is a table over all leaves; for large models a single one takes a while.
         self.go_on()?;
         let leaves: usize = self.pieces.pieces.iter().map(|piece| piece.leaves).sum();
         let (lenses, limit) = (self.lenses.len() + 1, self.pieces.limits.lens_bytes);
@@ -147,7 +150,8 @@ impl<'a> Proof<'a> {
             return Err(Refusal::LimitLenses { lenses, bytes, limit });
         }
         let index = self.push_lens(multipliers);
-        // A single row with the multiplier one holds and fails as the row does.
+        // A combination of one row alone, with the multiplier one, holds and fails exactly as the
+        // row does.
         let mut used = (0..multipliers.len()).filter(|&row| multipliers[row] > 0);
         if let (Some(row), None) = (used.next(), used.next())
             && multipliers[row] == 1
@@ -204,14 +208,14 @@ impl<'a> Proof<'a> {
         (self.state.upper_of_part(self.pieces, lens, (axis as usize, low, high)), lens.bound)
     }
 
-    /// Continues with one side of the box and keeps the other.
+    /// Continues with one side of the box and keeps the other for later.
     pub(crate) fn divide(&mut self, axis: u32, first: Range, second: Range) {
         let mark = self.state.mark();
         self.open.push(Divided { mark, axis, second: Some(second) });
         self.restrict(axis, first.0, first.1);
     }
 
-    /// The box is done: continues with the next side that is open.
+    /// The current box is proved: continues with the next open side.
     fn next_box(&mut self) -> Progress {
         while let Some(divided) = self.open.last_mut() {
             let (mark, axis) = (divided.mark, divided.axis);

@@ -14,32 +14,32 @@ pub enum Refusal {
     StackTree { tree: u32 },
     /// A tree is in two stacks.
     StackTwice { tree: u32 },
-    /// A lens after the first box.
+    /// A lens comes after the first box.
     LensLate,
-    /// A step in a place that it cannot have.
+    /// A step is not allowed at this place.
     Order,
-    /// Not one multiplier for each row.
+    /// A lens does not have one multiplier for each row.
     LensRows { multipliers: usize, rows: usize },
     /// A step names a lens that does not exist.
     LensUnknown { lens: u32, lenses: u32 },
     /// A step names an axis that does not exist.
     BoxAxis { axis: u32, axes: usize },
-    /// A range that is not a part of the box, non-empty and less than all of it.
+    /// A range is not a part of the box that is smaller than the box and not empty.
     BoxRange { axis: u32, low: u32, high: u32, box_low: u32, box_high: u32 },
-    /// The part that is cut off is not closed by the lens. Both numbers count units of `2^shift`.
+    /// The lens does not close the part that is cut off. Both numbers count units of `2^shift`.
     NarrowBound { lens: u32, axis: u32, low: u32, high: u32, reached: i128, bound: i128, shift: u64 },
-    /// The box is not closed by the lens. Both numbers count units of `2^shift`.
+    /// The lens does not close the box. Both numbers count units of `2^shift`.
     CloseBound { lens: u32, reached: i128, bound: i128, shift: u64 },
-    /// Every row holds in this cell, which is not excused.
+    /// Every row holds in this cell, and it is not excused.
     CellsSolution { cell: Vec<u32> },
     /// A join of a row that does not exist, or of the last row with itself.
     JoinRow { row: u32, rows: usize },
     /// A join fixes an axis that does not exist.
     JoinAxis { axis: u32, axes: usize },
     /// Two halves of a box meet in a part with this cell. If `alike`, the cell stands for the part,
-    /// every row holds in it, and it is not excused; else not all cells of the part are alike.
+    /// every row holds in it, and it is not excused; otherwise not all cells of the part are alike.
     JoinSolution { cell: Vec<u32>, alike: bool },
-    /// Meeting in the middle with other than two rows, or with a piece that looks at several axes.
+    /// Meeting in the middle needs two rows and pieces that depend on one axis at most.
     MeetShape { rows: usize, piece: Option<usize> },
     /// The first half names an axis that does not exist.
     MeetAxis { axis: u32, axes: usize },
@@ -49,19 +49,19 @@ pub enum Refusal {
     Open,
     /// A cut without terms.
     CutEmpty,
-    /// A cut whose terms have not one number for each column and constraint.
+    /// The terms of a cut do not have one number for each column and constraint.
     CutShape,
     /// A combination of constants in a cut that must be at most zero is positive.
     CutPositive { which: usize, left: crate::Int },
     /// A combination of constants in a cut that must be zero is not.
     CutUnbalanced { which: usize, left: crate::Int },
-    /// Not one cost for each item.
+    /// A cover does not have one cost for each item.
     CoverCosts { costs: usize, items: usize },
-    /// A case split by an item that does not exist or is decided.
+    /// A case is split by an item that does not exist or is already decided.
     CoverItem { item: u32, items: usize },
     /// A cut that does not exist.
     CoverCut { cut: u32, cuts: usize },
-    /// The multipliers of an item's cuts exceed its cost; or (no item) the denominator is zero.
+    /// The multipliers of an item's cuts exceed its cost; without an item: the denominator is zero.
     CoverDual { item: Option<usize>, load: u128, denominator: u64, cost: u128 },
     /// The multipliers give less than the bound.
     CoverBound { reached: u128, bound: u64 },
@@ -75,7 +75,7 @@ pub enum Refusal {
     LimitCells { cells: u64, limit: u64 },
     /// A limit of a join.
     LimitJoin { what: JoinLimit, limit: u64 },
-    /// A limit: too many sums for one axis, or (none) numbers that are too wide.
+    /// A limit: too many sums for one axis; without a number: numbers that are too wide.
     LimitMeet { entries: Option<usize> },
     /// A limit: too many bytes for cuts.
     LimitCuts { cuts: usize, bytes: usize, limit: usize },

@@ -1,8 +1,8 @@
 //! Whole numbers of any size, with the few operations that the rules need.
 //!
-//! A number that fits into 128 bits is kept as such; any other is kept in two's complement, in words
-//! of 64 bits, the lowest first, without words that only repeat the sign. So every number has one
-//! form, and equal numbers are equal values.
+//! A number that fits into 128 bits is stored as such. Any other is stored in two's complement, in
+//! words of 64 bits, the lowest first, without words that only repeat the sign. So every number has
+//! only one form, and equal numbers are equal values.
 
 /// A whole number of any size.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -21,7 +21,7 @@ impl Int {
     /// Zero.
     pub const ZERO: Self = Self(Small(0));
 
-    /// A number from its words in two's complement, the lowest first; no words are zero.
+    /// A number from its words in two's complement, the lowest first; an empty list is zero.
     pub fn from_words(mut words: Vec<u64>) -> Self {
         while let [.., below, top] = words[..]
             && top == sign_word(below)
@@ -94,7 +94,7 @@ impl Int {
         !self.plus(&other.negated()).is_negative()
     }
 
-    /// The largest of some magnitudes; zero of none.
+    /// The largest of some magnitudes; zero if there are none.
     pub fn largest_magnitude<'a>(numbers: impl IntoIterator<Item = &'a Self>) -> Self {
         let larger = |a: Self, b: Self| if a.is_at_least(&b) { a } else { b };
         numbers.into_iter().map(Self::magnitude).fold(Self::ZERO, larger)
@@ -124,7 +124,7 @@ impl Int {
         {
             return Self(Small(product));
         }
-        // Multiplying modulo a power of two is right in two's complement where the product fits.
+        // In two's complement, multiplication modulo a power of two is correct if the product fits.
         let mut carry = 0u128;
         let mut words = self.words(self.width() + 2);
         for word in &mut words {
@@ -177,7 +177,7 @@ impl Int {
         Self::from_words(words)
     }
 
-    /// How many bits the number has without its sign; zero has none.
+    /// The number of bits without the sign; zero has none.
     pub fn bits(&self) -> u64 {
         match &self.0 {
             Small(value) => u64::from(128 - value.unsigned_abs().leading_zeros()),

@@ -1,20 +1,25 @@
-//! What a certificate says about smaller models, in whole numbers: points, columns, cuts and crossings.
+//! Lower bounds on smaller models, in whole numbers: points, columns, cuts and crossings of a
+//! certificate.
 //!
-//! Columns are groups of trees of the original. The models that a bound on them is about are
-//! `G(x) = sum over columns of w_j * C_j(x) + intercept` with all `w_j >= 0`, where `C_j` is the exact sum of the
-//! column's trees and the intercept is none, the original's times a weight of at least zero, or free; they
-//! decide by the original's rule with the original's divisor, and wherever the original's exact lead of its
-//! winner over every other class exceeds the band, their own exact lead of that class is positive over every
-//! other. A counted intercept is a free one that is an **item** of its own after the columns: it has to be
-//! paid for unless it is zero, as in files that can hold a constant only as one more tree.
+//! Columns are groups of trees of the original. A bound on columns is about a family of models
+//! `G(x) = sum over columns of w_j * C_j(x) + intercept` with all `w_j >= 0`. Here `C_j` is the
+//! exact sum of the column's trees, and the intercept is absent, or the original's times a weight
+//! of at least zero, or free. The models of the family decide by the original's rule with the
+//! original's divisor; and wherever the original's exact lead of its winner over every other class
+//! exceeds the band, their own exact lead of that class over every other is positive. A counted
+//! intercept is a free one that is an **item** of its own after the columns: unless it is zero, it
+//! has a cost, as in file formats that can hold a constant only as one more tree.
 //!
-//! Every tree of the original is in one column, and without an intercept the original has none either: so the
-//! original, all weights 1, is in every family, and no bound is about a family that holds nothing.
+//! Every tree of the original is in exactly one column, and a family without an intercept is
+//! allowed only if the original has none. So the original, with all weights 1, is in every family,
+//! and no bound is about an empty family.
 //!
-//! A term of a cut is a point, the winner y there (the original leads by more than the band, exactly) and another class c. In
-//! every model of the family the lead of y over c is positive at the point; that lead is the sum over columns of weight times
-//! the lead of `C_j`, plus constants: the threshold's, which counts once (`at_most`: with the factor one); the original's
-//! intercepts times their weight (`at_most` too, where the intercept is scaled); or the free intercepts (`balanced`).
+//! A term of a cut is a point, the winner y there (the original leads by more than the band,
+//! exactly) and another class c. In every model of the family the lead of y over c is positive at
+//! the point. That lead is the sum over columns of the weight times the lead of `C_j`, plus
+//! constants: the threshold's, which counts once (in `at_most`, with the factor one); the
+//! original's intercepts times their weight (also in `at_most`, if the intercept is scaled); or the
+//! free intercepts (`balanced`).
 
 use num_bigint::{BigInt, BigUint, Sign};
 use secateur_certificate::{CutTerm, Intercept};
@@ -25,25 +30,26 @@ use crate::forest::int;
 use crate::pair::{Lead, Pair, leaves, others};
 use crate::refused::Refused;
 
-/// The points and columns of a certificate, and what cuts and crossings say of them.
+/// The points and columns of a certificate, from which its cuts and crossings are lowered.
 pub struct LoweredBounds<'a> {
     pair: &'a Pair<'a>,
     columns: Option<Columns>,
     points: Vec<f64>,
-    /// For each point the class that leads by more than the band, once it has been asked for.
+    /// For each point the class that leads by more than the band, computed on first use.
     winners: Vec<Option<Option<ClassId>>>,
 }
 
 struct Columns {
     intercept: Intercept,
     trees: Vec<Vec<u32>>,
-    /// For each tree the leaf values with its weight, as integers of one scale.
+    /// For each tree the leaf values times the tree's weight, as integers of one scale.
     values: Vec<Vec<BigInt>>,
     /// The intercepts at the same scale.
     intercepts: Vec<BigInt>,
 }
 
-/// Two inputs that differ in one column and are decided differently, as positions of their values among all numbers.
+/// Two inputs that differ in one column only and are decided differently. Their values in that
+/// column are given as positions among all numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crossing {
     /// The column.
@@ -75,12 +81,12 @@ impl Columns {
 }
 
 impl<'a> LoweredBounds<'a> {
-    /// Neither points nor columns yet.
+    /// Starts without points and columns.
     pub fn new(pair: &'a Pair<'a>) -> Self {
         Self { pair, columns: None, points: Vec::new(), winners: Vec::new() }
     }
 
-    /// What the kernel has to know of the family; none before the columns are given.
+    /// The constraints of the family, for the kernel; none before the columns are given.
     pub fn family(&self) -> Option<Constraints> {
         let columns = self.columns.as_ref()?;
         let sums = self.pair.read.group_count();
@@ -95,12 +101,12 @@ impl<'a> LoweredBounds<'a> {
         Some(Constraints { columns: columns.trees.len(), at_most: 1 + scaled, balanced, counted })
     }
 
-    /// How many columns there are, and what their models may do with the intercept.
+    /// How many columns there are, and how the models of the family may change the intercept.
     pub fn columns(&self) -> Option<(usize, Intercept)> {
         self.columns.as_ref().map(|columns| (columns.trees.len(), columns.intercept))
     }
 
-    /// How many values the points have.
+    /// How many values all points have together.
     pub fn values(&self) -> usize {
         self.points.len()
     }
@@ -132,7 +138,7 @@ impl<'a> LoweredBounds<'a> {
         classes.map(ClassId).find(|&class| self.pair.original_leads(row, class))
     }
 
-    /// Adds a point, where all points may have this many values.
+    /// Adds a point. All points together may have `limit` values.
     pub fn add_point(&mut self, values: &[f64], limit: usize) -> Result<(), Refused> {
         let model = self.pair.read;
         if values.is_empty() || leaves(model, values).is_none() {
@@ -155,7 +161,7 @@ impl<'a> LoweredBounds<'a> {
         Ok(())
     }
 
-    /// Gives the columns, once.
+    /// Sets the columns, which is allowed once.
     pub fn set_columns(&mut self, intercept: Intercept, trees: Vec<Vec<u32>>) -> Result<(), Refused> {
         let model = self.pair.read;
         let count = model.trees().len();
@@ -200,7 +206,7 @@ impl<'a> LoweredBounds<'a> {
         Ok(())
     }
 
-    /// Refuses a term of a cut that says nothing true: the winner has to lead at the point.
+    /// Refuses a term of a cut that states nothing true: the winner has to lead at the point.
     pub fn look_at(&mut self, term: &CutTerm) -> Result<(), Refused> {
         let model = self.pair.read;
         let (winner, other) = (ClassId(term.winner), ClassId(term.other));
@@ -238,7 +244,8 @@ impl<'a> LoweredBounds<'a> {
         // How often each sum counts in the lead.
         let mut counts = vec![0i64; model.group_count()];
         lead.terms.iter().for_each(|&(sum, factor)| counts[sum] += factor);
-        // All leads of a model have the same constant, but for its sign: one scale serves all terms.
+        // All leads of a model have the same constant except for its sign, so one scale serves all
+        // terms.
         let mut at_most =
             vec![int(&lead.constant.scaled(lead.constant.exponent().min(0)).expect("its own scale"))];
         let mut balanced = Vec::new();
@@ -258,8 +265,9 @@ impl<'a> LoweredBounds<'a> {
         Ok(Some(Term { multiplier, columns, at_most, balanced }))
     }
 
-    /// A crossing: two inputs, the point with the column at `low` and at `high`, which the original decides differently, each
-    /// by more than the band. Every ensemble that decides them as the original has a split on the column that separates them.
+    /// A crossing: the point with the column set to `low` and to `high`. The original decides these
+    /// two inputs differently, each by more than the band. So every ensemble that decides them as
+    /// the original does has a split on the column that separates them.
     pub fn crossing(&mut self, point: u32, column: u32, low: f64, high: f64) -> Result<Crossing, Refused> {
         let model = self.pair.read;
         let no_place = Refused::CrossingPoint { point, points: self.point_count(), column };
@@ -267,7 +275,7 @@ impl<'a> LoweredBounds<'a> {
         if column as usize >= row.len() || model.features().categories(FeatureId(column)).is_some() {
             return Err(no_place);
         }
-        // The rows hold the values as they are given: those are what the claim's domain is about.
+        // The rows hold the values as given, since the claim's domain is about those.
         let read = [low, high].map(|value| model.domain().read(value));
         let [Some(below), Some(above)] = read else {
             return Err(Refused::CrossingValues { column, low, high });
@@ -289,7 +297,7 @@ impl<'a> LoweredBounds<'a> {
     }
 }
 
-/// Orders as the numbers do; the two zeros are one.
+/// A number's position: positions are ordered as the numbers are, and both zeros have the same one.
 fn position(value: f64) -> u64 {
     let bits = (value + 0.0).to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }

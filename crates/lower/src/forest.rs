@@ -1,14 +1,15 @@
 //! The trees of both models over their common grid, with whole numbers at their leaves.
 //!
-//! The sums are, in this order: those of the original, those of the pruned model, the bounds on the pruned model's rounding by
-//! input (zero unless the claim announces it), and those of the models whose scores the claim's domain asks for. The trees are
-//! those of the original, of the pruned model, and of these models, each in the order of its file. Whole numbers count in a
-//! unit of two to the power [`Lowered::unit`], the smallest that any weight times leaf or intercept needs; bounds on
-//! rounding count in a finer unit of their own.
+//! The sums are, in this order: those of the original, those of the pruned model, the bounds on the
+//! pruned model's rounding by input (zero unless the claim announces it), and those of the models
+//! whose scores the claim's domain asks for. The trees are those of the original, of the pruned
+//! model, and of the other models, each in the order of its file. Whole numbers count in units of
+//! two to the power [`Lowered::unit`], the smallest power that any intercept, or product of weight
+//! and leaf, needs; bounds on rounding count in a finer unit of their own.
 //!
-//! Missing values: where some other cell of the axis is sent by every split of all models to the side that
-//! missing values go to, any input with a missing value reaches the same leaves as one in that cell. The
-//! missing cell, always the last, is then left out.
+//! Missing values: if there is another cell on the axis that every split of every model sends to
+//! the same side as missing values, then an input with a missing value reaches the same leaves as
+//! one in that cell. In that case the missing cell, which is always the last one, is left out.
 
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};
@@ -33,21 +34,23 @@ pub struct Lowered<'a> {
     trees: [usize; 2],
 }
 
-/// What is needed to lower the trees of one model.
+/// The data needed to lower the trees of one model.
 struct Lowering<'a> {
     grid: &'a Grid,
-    /// The number of cells of each axis that count.
+    /// For each axis the number of cells that count.
     sizes: &'a [u32],
     exponent: i64,
     model: &'a Ensemble,
     /// The model's first sum.
     sum: usize,
-    /// The first sum of its bounds on rounding, and the factor for each tree, where there are any.
+    /// The first sum of the bounds on its rounding, and the factor of each tree, if there are such
+    /// bounds.
     rounding: Option<(usize, Vec<BigInt>)>,
 }
 
 impl<'a> Lowered<'a> {
-    /// Lowers a pair of models; `stop` is asked after every tree, and ends it with `None`.
+    /// Lowers a pair of models. `stop` is asked after every tree; if it says yes, the answer is
+    /// `None`.
     pub fn new(pair: &'a Pair<'a>, stop: &dyn Fn() -> bool) -> Result<Option<Self>, Refused> {
         let models = [pair.original, pair.pruned];
         let scorers: Vec<&Ensemble> = pair.original.inputs().scorers().collect();
@@ -103,7 +106,8 @@ impl<'a> Lowered<'a> {
         &self.forest
     }
 
-    /// The numbers of all rows are multiples of two to this power, but for [`Lowered::rounding_bits`].
+    /// The numbers of all rows are multiples of two to this power, except in the rows that
+    /// [`Lowered::rounding_bits`] is about.
     pub fn unit(&self) -> i64 {
         self.exponent
     }
@@ -113,12 +117,13 @@ impl<'a> Lowered<'a> {
         self.pair.local().map_or(0, |local| local.factor_bits)
     }
 
-    /// How many trees the original has, and the pruned model; the trees of the second follow those of the first.
+    /// The number of trees of the original and of the pruned model; the trees of the second follow
+    /// those of the first.
     pub fn trees(&self) -> [usize; 2] {
         self.trees
     }
 
-    /// What both libraries take, as the grid was made for it.
+    /// The values that both libraries accept; the grid was made for these.
     pub fn accepted(&self) -> Accepted {
         *self.grid.accepted()
     }
@@ -128,7 +133,7 @@ impl<'a> Lowered<'a> {
         self.grid.witness(&cells(cell))
     }
 
-    /// An input of each cell of an axis: the columns of the axis with a value each.
+    /// One input value for each cell of an axis: the columns of the axis, each with its value.
     pub fn axis(&self, axis: usize) -> impl Iterator<Item = Vec<(FeatureId, f64)>> + '_ {
         let own = &self.grid.axes()[axis];
         (0..self.forest.axes()[axis]).map(|cell| {
@@ -140,24 +145,28 @@ impl<'a> Lowered<'a> {
         })
     }
 
-    /// Does the claim hold in this cell, although it satisfies every row? All inputs of a cell reach the same leaves of every
-    /// tree, hence give the same bits in the order of the file. So an input outside of the domain excuses its cell, and so does
-    /// one on which the libraries' own arithmetic decides alike, or gives scores that are near.
+    /// Does the claim hold in this cell, although the cell satisfies every row? All inputs of a
+    /// cell reach the same leaves of every tree, so with the order of the file the libraries
+    /// compute the same bits for all of them. Hence one input is enough to excuse the whole cell:
+    /// an input outside of the domain, or one on which the libraries' own arithmetic makes the same
+    /// decision, or gives scores that are near enough.
     pub fn excused(&self, question: Question, cell: &[u32]) -> Result<(), Refused> {
-        // The rows of other models leave room for their rounding; what their libraries compute has the last word.
+        // The rows of the domain's models allow for rounding; here the scores that their libraries
+        // really compute decide whether the cell belongs to the domain.
         if !self.grid.scores_hold(&cells(cell)) {
             return Ok(());
         }
         self.pair.holds_at(&self.input(cell), question)
     }
 
-    /// The position of a sum of the original (0) or of the pruned model (1), or of its rounding (2).
+    /// The index of a sum of the original (`which` is 0), of the pruned model (1), or of a bound on
+    /// the pruned model's rounding (2).
     pub(crate) fn sum_of(&self, which: usize, group: usize) -> usize {
         let (first, second) = (self.pair.original.group_count(), self.pair.pruned.group_count());
         [0, first, first + second][which] + group
     }
 
-    /// The position of a sum of one of the models whose scores the domain asks for.
+    /// The index of a sum of one of the models whose scores the domain asks for.
     pub(crate) fn sum_of_scorer(&self, scorer: usize, group: usize) -> usize {
         let scorers = self.pair.original.inputs().scorers();
         let before: usize = scorers.take(scorer).map(Ensemble::group_count).sum();
@@ -170,11 +179,11 @@ fn cells(cell: &[u32]) -> Vec<CellId> {
 }
 
 impl Lowering<'_> {
-    /// A tree over the cells of the grid, its nodes in the order of a walk that takes the left side first.
+    /// A tree over the cells of the grid, with its nodes in preorder, left side first.
     fn tree(&self, index: usize) -> Over {
         let tree = &self.model.trees()[index];
         let mut nodes = Vec::new();
-        // Nodes to visit, each with the place in the walk that leads to it.
+        // Nodes to visit, each with the branch that leads to it.
         let mut open: Vec<(NodeId, Option<(usize, bool)>)> = vec![(NodeId(0), None)];
         while let Some((node, from)) = open.pop() {
             let own = nodes.len();
@@ -219,9 +228,10 @@ impl Lowering<'_> {
     }
 }
 
-/// The cells of each axis that count: all, or all but the missing one where that is the twin of another.
+/// The number of cells of each axis that count: all of them, or all but the missing one if some
+/// other cell always goes the same way.
 fn counted_sizes(grid: &Grid, models: &[&Ensemble]) -> Vec<u32> {
-    // For each axis the cells that every split so far sends where it sends missing values.
+    // For each axis the cells that every split so far sends to the same side as missing values.
     let mut twins: Vec<Vec<Range>> =
         grid.axes().iter().map(|axis| axis.missing_cell().iter().map(|cell| (0, cell.0)).collect()).collect();
     for model in models {
@@ -242,7 +252,8 @@ fn counted_sizes(grid: &Grid, models: &[&Ensemble]) -> Vec<u32> {
     sizes.map(|(axis, twins)| axis.len() as u32 - u32::from(has_twin(twins))).collect()
 }
 
-/// The smallest power of two among all weights times leaves and intercepts.
+/// The exponent of the largest power of two (at most 1) of which all intercepts and all products of
+/// weight and leaf are multiples.
 fn smallest_exponent(models: &[&Ensemble]) -> i64 {
     let mut smallest = 0;
     let mut see = |value: &Exact| {
@@ -264,7 +275,7 @@ fn integer(value: &Exact, exponent: i64) -> BigInt {
     value.scaled(exponent).expect("the exponent is the smallest of all")
 }
 
-/// A number as the kernel has it.
+/// A number in the kernel's representation.
 pub(crate) fn int(value: &BigInt) -> Int {
     if let Some(small) = value.to_i128() {
         return Int::from(small);

@@ -1,13 +1,15 @@
 //! Does the grid have a cell for every input of the claim's domain?
 //!
-//! `model::Grid` builds the cells of a domain for the search and for the checker alike. What could go wrong there is
-//! that some input of the domain lies in no cell: a proof would then leave it out. So the checker looks itself, with
-//! code of its own: it lists values of each limited column, and the tuples of each group, and asks for a cell whose
-//! witness every split of both models sends the same ways.
+//! `model::Grid` builds the cells of a domain for the search and for the checker alike. If it went
+//! wrong so that some input of the domain lay in no cell, a proof would leave that input out. So
+//! the checker tests this with code of its own: it lists values of each limited column, and the
+//! tuples of each group, and demands for each a cell whose witness takes the same side at every
+//! split of both models.
 //!
-//! Why a list is enough for a column with a range: between two numbers at which some split changes its side, all
-//! values go the same ways, so the least allowed value behind each such number stands for all that follow it.
-//! Numbers more than those that are needed do no harm: each is an input, and has to have its cell.
+//! A list is enough for a column with a range: between two neighbouring numbers at which some split
+//! changes its side, all values take the same sides. So the least allowed value from each such
+//! number on stands for all values up to the next one. Listing more numbers than needed does no
+//! harm: each is an input and has to have its cell.
 
 use std::collections::BTreeMap;
 
@@ -17,21 +19,22 @@ use secateur_model::{
 
 use crate::refused::Refused;
 
-/// The ways that values of one column go.
+/// The values of one column, classified by the sides that they take at all splits.
 struct Sides<'a> {
     feature: FeatureId,
     models: Vec<Questions<'a>>,
-    /// The number of each distinct list of ways.
+    /// A number for each distinct list of sides.
     classes: BTreeMap<Vec<usize>, usize>,
 }
 
 /// What the splits of one model ask about one column.
 struct Questions<'a> {
     model: &'a Ensemble,
-    /// The thresholds of tests `<`, and of tests `<=`, ascending: how many of them a value is behind tells the sides of all.
+    /// The thresholds of the tests `<` and of the tests `<=`, both ascending. How many of these
+    /// tests a value fails determines its side at all of them.
     less: Vec<f64>,
     less_or_equal: Vec<f64>,
-    /// Some test sends zero to a side of its own.
+    /// Some test treats zero as a case of its own.
     zero: bool,
     others: Vec<Split<'a>>,
 }
@@ -60,11 +63,13 @@ impl<'a> Questions<'a> {
         own
     }
 
-    /// Values with the same ways go the same way at every split. `None` where the model does not accept the value.
+    /// Describes the sides that a value takes: values with the same `ways` take the same side at
+    /// every split. `None` if the model does not accept the value.
     fn ways(&self, feature: FeatureId, value: f64, ways: &mut Vec<usize>) -> Option<()> {
         let value = self.model.read(feature, value)?;
-        // Missing values have a side of their own. Where nothing is compared they may share the fate of others: a
-        // category that the model does not know, or all values of a column that nobody asks about.
+        // Missing values are described separately. Only without any threshold may they share a
+        // description with other values: with a category that the model does not know, or with all
+        // values of a column that no split reads.
         let behind = |list: &[f64], behind: &dyn Fn(f64) -> bool| match value.is_nan() {
             _ if list.is_empty() => 0,
             true => usize::MAX,
@@ -84,7 +89,8 @@ impl<'a> Sides<'a> {
         Self { feature, models, classes: BTreeMap::new() }
     }
 
-    /// The class of a value: a number for each way through all splits. `None` where a model does not accept it.
+    /// The class of a value: one number for each distinct combination of sides. `None` if a model
+    /// does not accept the value.
     fn class(&mut self, value: f64) -> Option<usize> {
         let mut ways = Vec::new();
         for own in &self.models {
@@ -95,12 +101,13 @@ impl<'a> Sides<'a> {
     }
 }
 
-/// Refuses a grid that has no cell for some input of the domain of the models, which have the same. Models whose scores
-/// the domain asks for tell cells apart as the two do.
+/// Refuses a grid that has no cell for some input of the models' domain, which is the same for
+/// both. Models whose scores the domain asks for distinguish cells just as the two models do.
 pub(crate) fn looks_at_all(grid: &Grid, models: [&Ensemble; 2]) -> Result<(), Refused> {
     let domain = models[0].inputs();
     let models: Vec<&Ensemble> = models.into_iter().chain(domain.scorers()).collect();
-    // Models that read different number types have only those values in common that all read alike.
+    // If the models read different number types, only the values that all of them read exactly
+    // count.
     let mixed = models.iter().any(|model| model.domain().number != models[0].domain().number);
     let in_common = |value: f64| !mixed || value.is_nan() || NumberType::F32.round(value) == value;
     for (feature, column) in domain.columns() {
@@ -156,7 +163,7 @@ fn witnesses(grid: &Grid, sides: &mut [&mut Sides<'_>]) -> BTreeMap<Vec<usize>, 
     known
 }
 
-/// What the columns of a group can hold, from the definition of its kind.
+/// The rows that the columns of a group can hold, computed from the definition of its kind.
 fn tuples(kind: &GroupKind, width: usize) -> Vec<Vec<f64>> {
     match kind {
         GroupKind::Table(rows) => rows.clone(),
@@ -175,7 +182,8 @@ fn tuples(kind: &GroupKind, width: usize) -> Vec<Vec<f64>> {
     }
 }
 
-/// The least values of a column, and those behind each number at which a split may change its side.
+/// The least value of a column, and the least one from each number on at which a split may change
+/// its side.
 fn behind(sides: &Sides<'_>, column: &Column, mixed: bool) -> Vec<f64> {
     let mut changes: Vec<f64> = vec![0.0, -f64::MAX, f64::NEG_INFINITY, -f64::from(f32::MAX)];
     changes.extend(column.min);
@@ -200,7 +208,9 @@ fn behind(sides: &Sides<'_>, column: &Column, mixed: bool) -> Vec<f64> {
     let mut starts = Vec::with_capacity(changes.len() * 8);
     for change in changes {
         starts.extend([change, change.next_up(), change.next_down()]);
-        // What a library rounds to the first f32 at or behind the number begins half way to the one before it.
+        // The numbers that a library rounds to the f32 `next` begin half way between `next` and the
+        // f32 before it. Three neighbouring f32 values are tried, from the one at or below the
+        // change on.
         let single = NumberType::F32;
         let mut next = single.floor(change);
         for _ in 0..3 {
@@ -215,7 +225,7 @@ fn behind(sides: &Sides<'_>, column: &Column, mixed: bool) -> Vec<f64> {
     values
 }
 
-/// The least value of a column from `start` on.
+/// The least value of a column that is at least `start`.
 fn least(column: &Column, start: f64, mixed: bool) -> Option<f64> {
     let mut value = column.min.map_or(start, |min| start.max(min));
     if column.whole {
@@ -235,7 +245,7 @@ mod tests {
 
     use super::*;
 
-    /// A grid that was made for fewer inputs than the claim is about has no cell for some of them.
+    /// A grid that was made for fewer inputs than the claim covers lacks cells for some of them.
     #[test]
     fn a_grid_that_leaves_inputs_out_is_refused() {
         let mut rng = fastrand::Rng::with_seed(3);

@@ -1,41 +1,47 @@
 //! From two models and a claim to problems about whole numbers, which the kernel decides.
 //!
 //! # What is claimed
-//! A (the original) and B (the pruned model) are additive tree ensembles over the same columns. An input is a
-//! row of values that both libraries accept: every float of their input type, missing values and infinities
-//! where both take them. Where one library reads f64 and the other f32, its numbers are those that an f32 holds:
-//! both read these exactly, and of others they see different numbers. A claim may leave more
-//! inputs out, and says so (its domain). The *lead* of class y over class c is the exact difference that A's (B's)
-//! decision rule compares, on the stored numbers, nothing rounded. A claim with band b says:
+//! A (the original) and B (the pruned model) are additive tree ensembles over the same columns. An
+//! input is a row of values that both libraries accept: every float of their input type, and
+//! missing values and infinities where both accept them. If one library reads f64 and the other
+//! f32, only numbers that an f32 holds count: both libraries read these exactly, whereas other
+//! numbers reach them as different values. A claim may leave out more inputs, and then says so (its
+//! domain). The *lead* of class y over class c is the exact difference that A's (B's) decision rule
+//! compares, computed from the stored numbers without any rounding. A claim with band b says:
 //!
-//! > For every input where A's lead of some class y over every other class exceeds b, the library loading B
-//! > decides y, and so does the library loading A.
+//! > For every input where A's lead of some class y over every other class exceeds b, the library
+//! > loading B decides y, and so does the library loading A.
 //!
-//! With band `exact` it says: for every input the exact sums of A and of B, with ties by each rule, give the same
-//! class. A claim about scores, with a limit eps, says:
+//! With band `exact` it says that for every input the exact sums of A and of B give the same class,
+//! with ties broken by each model's own rule. A claim about scores, with a limit eps, says:
 //!
-//! > For every input and every output, the scores of the library loading A and of the library loading B, before any link
-//! > function and averaged where a library averages, are at most eps apart.
+//! > For every input and every output, the scores of the library loading A and of the library
+//! > loading B, before any link function and averaged where a library averages, are at most eps
+//! > apart.
 //!
-//! People send category labels, not codes: where both models have labels for a column, an input holds a label, and each
-//! model sees the code that its own list gives it (`model::LabelMatch`, redone here from the two models alone). Where only
-//! one of them has labels, an input holds a code. [`Matched::told`] says which.
+//! People send category labels, not codes. If both models have labels for a column, an input holds
+//! a label, and each model sees the code that its own list gives to this label
+//! (`model::LabelMatch`, computed again here from the two models alone). If only one of them has
+//! labels, an input holds a code. [`Matched::told`] says which case applies to each column.
 //!
 //! # Why the problems suffice
-//! 1. b is at least A's certain margin (`model::band`), so where A's lead exceeds b, A's library decides y.
-//! 2. B's library decides y if B's lead of y over every c exceeds B's rounding. So if it does not decide y, then
-//!    for some c the *system* of (y, c) is satisfied: A leads with y over every other class by more than b, and B's
-//!    lead of y over c is within its rounding (`rows.rs`).
-//! 3. There is one system for each ordered pair of classes, built here from the two models; nothing in a certificate
-//!    describes one.
-//! 4. All trees are constant on the cells of the models' common grid (`model::Grid`), so a system is about finitely many
-//!    cells (`forest.rs`); `inputs.rs` checks that every input of the claim lies in one of them.
-//! 5. A cell that satisfies a system is excused where the claim holds in it all the same, by the libraries' own arithmetic
-//!    on one of its inputs ([`Lowered::excused`]).
+//! 1. b is at least A's certain margin (`model::band`), so where A's lead exceeds b, A's library
+//!    decides y.
+//! 2. B's library decides y if B's lead of y over every c exceeds B's rounding. So if it does not
+//!    decide y, then for some c the *system* of (y, c) is satisfied: A leads with y over every
+//!    other class by more than b, and B's lead of y over c is within its rounding (`rows.rs`).
+//! 3. There is one system for each ordered pair of classes. It is built here from the two models;
+//!    nothing in a certificate describes a system.
+//! 4. Every tree is constant on each cell of the models' common grid (`model::Grid`), so a system
+//!    is a question about finitely many cells (`forest.rs`); `inputs.rs` checks that every input of
+//!    the claim lies in one of them.
+//! 5. A cell that satisfies a system is excused if the claim holds in it nevertheless, by the
+//!    libraries' own arithmetic on one of its inputs ([`Lowered::excused`]).
 //!
-//! For scores 1 to 3 are: a library's score is within its model's rounding of the exact one (`model::band`), so if two
-//! scores are more than eps apart, the exact ones are by more than eps without both roundings: a system of one row
-//! for each output and each sign (`scores.rs`).
+//! For claims about scores, points 1 to 3 become: a library's score is within its model's rounding
+//! of the exact score (`model::band`). So if two scores are more than eps apart, the exact scores
+//! are apart by more than eps minus both roundings. This gives a system of one row for each output
+//! and each sign (`scores.rs`).
 //!
 //! Lower bounds on smaller models are lowered in `bounds.rs`.
 //!
@@ -64,8 +70,8 @@ pub use pair::{Pair, Question, match_classes};
 pub use refused::{ModelRole, Refused, input_words};
 pub use rows::RoundingSaid;
 
-/// A model whose scores the domain of a claim may ask for, with its columns in the order of the original's (see
-/// [`aligned`]), and what it is called in messages.
+/// A model whose scores the domain of a claim may ask for, and its name in messages. Its columns
+/// are in the order of the original's (see [`aligned`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Scorer<'a> {
     /// The model.
@@ -75,20 +81,20 @@ pub struct Scorer<'a> {
 }
 
 impl<'a> Scorer<'a> {
-    /// The models of a domain, those that are known.
+    /// The models that the domain asks for, as far as they are known.
     pub fn of(domain: &'a Domain) -> Vec<Self> {
         let known = |own: &'a Where| Some(Self { model: own.model()?, name: own.name()? });
         domain.wheres().iter().filter_map(known).collect()
     }
 }
 
-/// The pruned model with its columns in the order of the original's, where both name their columns and the
-/// names are the same; `None` where columns are matched by position.
+/// The pruned model with its columns in the order of the original's, if both models name their
+/// columns and the names are the same; `None` if columns are matched by position.
 pub fn aligned(original: &Ensemble, pruned: &Ensemble) -> Option<Ensemble> {
     pruned.with_column_order(original.features())
 }
 
-/// Two models as a claim reads them: for its inputs, and at its cuts where it has any.
+/// Two models as a claim reads them: restricted to its inputs, and with its cuts if it has any.
 pub struct Subject<'a> {
     original: Cow<'a, Ensemble>,
     pruned: Cow<'a, Ensemble>,
@@ -96,8 +102,9 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// The two models as the claim reads them, whatever inputs and cuts the caller has in mind. The models whose scores the claim's
-    /// domain asks for have to be among `scorers`.
+    /// The two models as the claim reads them, regardless of the inputs and cuts that the caller's
+    /// models were set up for. The models whose scores the claim's domain asks for have to be among
+    /// `scorers`.
     pub fn new(
         original: &'a Ensemble,
         pruned: &'a Ensemble,
@@ -122,8 +129,8 @@ impl<'a> Subject<'a> {
         &self.domain
     }
 
-    /// The models with matched labels. Digests are those of the models as they were read; after that one category code has to
-    /// stand for one label in both.
+    /// The models with matched labels. Digests are compared first, on the models as they were read;
+    /// then codes are translated so that one category code stands for one label in both.
     pub fn matched(&self, claim: &Claim) -> Result<Matched<'_>, Refused> {
         let (original, pruned) = (&*self.original, &*self.pruned);
         let (claimed, found) = (claim.original, Digest::of(original));
@@ -134,7 +141,8 @@ impl<'a> Subject<'a> {
         if found != claimed {
             return Err(Refused::DigestPruned { claimed: claimed.into(), found: found.into() });
         }
-        // Digests are of the models alone. What other steps make of an input is another input.
+        // Digests cover the models alone. If earlier pipeline steps differ, the models see
+        // different inputs.
         if original.features().steps() != pruned.features().steps() {
             return Err(Refused::ClaimSteps);
         }
@@ -173,12 +181,12 @@ pub struct MatchedLabels {
     pub by_label: Vec<String>,
     /// Only one of the models has labels: the claim is about codes.
     pub by_code: Vec<String>,
-    /// One of the models has labels for columns that its file does not name, the other has none at all: the claim
-    /// is about codes there.
+    /// One of the models has labels for columns that its file does not name, and the other model
+    /// has no labels at all: for those columns the claim is about codes.
     pub unplaced: bool,
 }
 
-/// The domain of a claim with the models whose scores it asks for, which it names by their digests.
+/// The domain of a claim, with the models that it names by their digests looked up among `scorers`.
 fn with_scorers(domain: &Domain, scorers: &[Scorer<'_>]) -> Result<Domain, Refused> {
     let mut wheres = Vec::with_capacity(domain.wheres().len());
     for own in domain.wheres() {
@@ -191,14 +199,14 @@ fn with_scorers(domain: &Domain, scorers: &[Scorer<'_>]) -> Result<Domain, Refus
     Ok(domain.without_wheres().with_wheres(wheres))
 }
 
-/// Both models for the inputs of the claim, which count columns as the original does.
+/// Both models restricted to the inputs of the claim, which counts columns as the original does.
 fn narrowed<'a>(
     original: &'a Ensemble,
     pruned: &'a Ensemble,
     domain: &Domain,
 ) -> Result<[Cow<'a, Ensemble>; 2], Refused> {
     let refused = |error| Refused::ClaimDomain { error };
-    // Other columns are another reason, which comes later.
+    // A different number of columns is refused later, with a reason of its own.
     if original.features().len() != pruned.features().len() {
         return Ok([original.for_every_input(), pruned.for_every_input()]);
     }

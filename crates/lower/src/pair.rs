@@ -1,7 +1,9 @@
-//! The two models and the claim about them: which systems it needs; for decisions the leads, and what rounding may do.
+//! The two models and the claim about them: which systems the claim needs, and, for decisions, the
+//! leads and how far rounding can move them.
 //!
-//! The lead of class y over class c is an affine function of a model's exact sums, times the divisor of its
-//! average (so that nothing is divided): the distance to the threshold, or the difference of two sums.
+//! The lead of class y over class c is an affine function of a model's exact sums. It is multiplied
+//! by the divisor of the model's average, so that nothing has to be divided: either the distance to
+//! the threshold, or the difference of two sums.
 
 use secateur_certificate::{BandClaim, Claim, Statement};
 use secateur_model::{
@@ -13,9 +15,11 @@ use crate::scores::Scores;
 
 /// The models that a certificate is about, and the numbers of its claim.
 pub struct Pair<'a> {
-    /// The original as it was read: bounds are about what it takes itself.
+    /// The original as it was read. Lower bounds on smaller models use it, because they are about
+    /// the inputs that the original itself accepts.
     pub(crate) read: &'a Ensemble,
-    /// The original, its category codes those of the same labels in the pruned model.
+    /// The original, with category codes translated to those that the pruned model has for the
+    /// labels.
     pub(crate) original: &'a Ensemble,
     pub(crate) pruned: &'a Ensemble,
     pub(crate) claimed: Claimed,
@@ -23,7 +27,7 @@ pub struct Pair<'a> {
     one_model: bool,
 }
 
-/// What is claimed, and its numbers.
+/// The statement of the claim, with its numbers.
 pub(crate) enum Claimed {
     Decisions(Decisions),
     Scores(Scores),
@@ -43,7 +47,7 @@ pub enum Question {
     Output {
         /// The output.
         output: usize,
-        /// The pruned model's score is below the original's; else above it.
+        /// The pruned model's score is below the original's; otherwise above it.
         below: bool,
     },
 }
@@ -76,14 +80,16 @@ impl<'a> Pair<'a> {
                 Claimed::Scores(Scores::new(models, claim.original == claim.pruned, within)?)
             }
         };
-        // Equal digests are equal models; what they are looked at with has to be the same too.
+        // Equal digests mean equal models, but the two are one model only if their cuts are equal
+        // too.
         let same_cuts = claim.cuts().is_none_or(|[first, second]| first == second);
         let one_model = claim.band().is_some() && claim.original == claim.pruned && same_cuts;
         Ok(Self { read, original, pruned, claimed, predictors: models.map(Predictor::new), one_model })
     }
 
-    /// Is this a claim that a model decides as it does itself? That holds: the band is at least the model's own
-    /// rounding, so that a lead above it decides, however the last bits come out; and exact sums are what they are.
+    /// Does the claim compare a model with itself? Then it holds: the band is at least the model's
+    /// own rounding, so a lead above the band fixes the decision whatever the last bits are; and in
+    /// exact arithmetic a model has only one result.
     pub fn is_one_model(&self) -> bool {
         self.one_model
     }
@@ -101,7 +107,7 @@ impl<'a> Pair<'a> {
         [self.original, self.pruned]
     }
 
-    /// Is the claim about decisions? Else it is about scores.
+    /// Is the claim about decisions? Otherwise it is about scores.
     pub fn is_about_decisions(&self) -> bool {
         matches!(self.claimed, Claimed::Decisions(_))
     }
@@ -117,7 +123,7 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// A system, in the order in which they come; `None` behind the last.
+    /// The system at this index, in the order of the certificate; `None` past the last one.
     pub fn question(&self, index: u64) -> Option<Question> {
         if index >= self.systems() {
             return None;
@@ -134,7 +140,8 @@ impl<'a> Pair<'a> {
         })
     }
 
-    /// A cell whose witness is this row solves a system: does the claim hold there all the same, as the libraries compute?
+    /// This row is the witness of a cell that solves a system. Does the claim hold there
+    /// nevertheless, by the libraries' own arithmetic?
     pub(crate) fn holds_at(&self, row: &[f64], question: Question) -> Result<(), Refused> {
         match (&self.claimed, question) {
             (Claimed::Decisions(decisions), Question::Classes { winner, .. }) => {
@@ -143,12 +150,13 @@ impl<'a> Pair<'a> {
             (Claimed::Scores(scores), Question::Output { output, below }) => {
                 scores.holds([self.original, self.pruned], &self.predictors, row, output, below)
             }
-            // No claim has systems of the other kind.
+            // Every claim has systems of one kind only.
             _ => unreachable!("a claim has systems of its own kind"),
         }
     }
 
-    /// Does the library loading the pruned model decide `winner` (as the original counts classes) on this row?
+    /// Does the library loading the pruned model decide `winner` (as the original counts classes)
+    /// on this row?
     fn decides(&self, decisions: &Decisions, row: &[f64], winner: ClassId) -> Result<(), Refused> {
         if decisions.band.is_none() {
             return Err(Refused::CellsSolution { input: row.to_vec(), winner: winner.0 });
@@ -167,7 +175,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    /// Every lead of the class exceeds what rounding can do to these very leaves, whatever the file leaves open.
+    /// Does every lead of the class exceed the rounding that is possible with the leaves of this
+    /// row, in any order of addition that the file allows?
     fn certain(&self, row: &[f64], winner: ClassId) -> bool {
         let model = self.pruned;
         let Some(leaves) = leaves(model, row) else { return false };
@@ -235,7 +244,8 @@ pub(crate) fn others(model: &Ensemble, class: ClassId) -> impl Iterator<Item = C
     model.classes().ids().filter(move |&other| other != class)
 }
 
-/// The leaves of a row, `None` where the model does not accept it or the claim is not about it.
+/// The leaves that a row reaches; `None` if the model does not accept the row or the claim leaves
+/// it out.
 pub(crate) fn leaves(model: &Ensemble, row: &[f64]) -> Option<Vec<LeafId>> {
     if row.len() != model.features().len() || !model.inputs().contains(row) {
         return None;
@@ -283,11 +293,12 @@ impl Lead {
     }
 }
 
-/// The class of the pruned model for each class of the original: by label where both have labels, else by
-/// position. `None` unless this pairs the classes one to one.
+/// The class of the pruned model for each class of the original: matched by label if both have
+/// labels, otherwise by position. `None` unless this pairs the classes one to one.
 pub fn match_classes(original: &Ensemble, pruned: &Ensemble) -> Option<Vec<ClassId>> {
     let (ours, theirs) = (original.classes(), pruned.classes());
-    // Without classes (a regressor) there would be no pair to show anything of, and so no claim about decisions.
+    // A model without classes (a regressor) has no pairs of classes: there would be no system to
+    // prove, so a claim about decisions must be refused.
     let classifiers = original.decision().is_classifier() && pruned.decision().is_classifier();
     if ours.len() != theirs.len() || !classifiers {
         return None;

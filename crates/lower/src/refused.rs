@@ -1,11 +1,13 @@
-//! Why two models and a claim give no problems, or a step no number: for every reason a code that never changes, the numbers that
-//! decided, and a sentence that names them.
+//! Why two models and a claim cannot be turned into problems, or a step has a number that means
+//! nothing. Every reason has a code that never changes, the numbers that decided, and a sentence
+//! that names them.
 //!
-//! **To add a reason** add one entry to the list at the end of this file: a doc comment, a name, the data in braces
-//! (none where there is nothing to tell), the code, and the sentence. The sentence is a format string; it may use
-//! the data by name, and expressions of them after it. The compiler warns about data that the sentence does not
-//! name. Then add the code to section 8 of the specification, and a case to the corpus of `secateur-checker`, whose
-//! tests ask for one.
+//! **To add a reason** add one entry to the list at the end of this file: a doc comment, a name,
+//! the data in braces (leave them out if there is no data), the code, and the sentence. The
+//! sentence is a format string; it may use the data by name, and may be followed by expressions of
+//! the data. The compiler warns about data that the sentence does not name. Then add the code to
+//! section 8 of the specification, and a case to the corpus of `secateur-checker`; a test there
+//! fails without it.
 
 use std::fmt;
 
@@ -17,7 +19,7 @@ use secateur_model::{DomainError, LabelError};
 pub enum ModelRole {
     /// The model that was pruned.
     Original,
-    /// What came out.
+    /// The model that pruning produced.
     Pruned,
 }
 
@@ -37,7 +39,8 @@ impl fmt::Display for ModelRole {
     }
 }
 
-/// Makes an enum of reasons: for each a name that never changes (its code), and a sentence with the numbers that decided.
+/// Makes an enum of reasons: each has a name that never changes (its code), and a sentence with the
+/// numbers that decided.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! reasons {
@@ -72,7 +75,7 @@ macro_rules! reasons {
     };
 }
 
-/// How many values of an input a sentence shows.
+/// How many values of an input a sentence shows at most.
 const SHOWN: usize = 16;
 
 /// An input as text.
@@ -93,8 +96,8 @@ fn leader(class: &Option<u32>) -> String {
 }
 
 reasons! {
-    /// Why two models and a claim give no problems, or a step no number. Steps, trees, columns, classes and points are
-    /// counted from 0.
+    /// Why two models and a claim cannot be turned into problems, or a step has a number that means
+    /// nothing. Steps, trees, columns, classes and points are counted from 0.
     Refused:
     /// The certificate is for another original.
     DigestOriginal { claimed: Box<Digest>, found: Box<Digest> } = "digest.original",
@@ -118,31 +121,33 @@ reasons! {
         "The {original} classes of the original and the {pruned} of the pruned model cannot be paired one to one by \
          their labels{}.",
         if *original == 0 || *pruned == 0 { " (a model without classes decides nothing)" } else { "" };
-    /// The band is no finite number of at least zero, or below the rounding of the original.
+    /// The band is not a finite number of at least zero, or it is below the rounding of the
+    /// original.
     ClaimBand { band: f64, smallest: f64 } = "claim.band",
         "The band of the claim, {band:e}, is not a finite number of at least {smallest:e}, the lead above which \
          rounding cannot change what the original decides.";
-    /// A sum of one of the models may overflow, or its probabilities saturate, so that no band makes its decision certain.
+    /// A sum of one of the models may overflow, or its probabilities saturate, so that no band
+    /// makes its decision certain.
     ClaimNoCertainMargin { model: ModelRole } = "claim.no_certain_margin",
         "A sum of {model} may overflow, or its probabilities saturate, so that no band makes its decision certain.";
-    /// Rounding by input is claimed where there is no such bound.
+    /// Rounding by input is claimed for a model that has no such bound.
     ClaimLocalRounding { exact: bool } = "claim.local_rounding",
         "The claim announces rounding by input, and {}.",
         if *exact { "is about exact arithmetic, where nothing is rounded" }
         else { "the pruned model has no such bound" };
-    /// The limit of a claim about scores is no finite number of at least zero.
+    /// The limit of a claim about scores is not a finite number of at least zero.
     ClaimWithin { within: f64 } = "claim.within",
         "The scores are claimed to be at most {within:e} apart, which is not a finite number of at least 0.";
     /// The models have different numbers of scores.
     ClaimScoreCount { original: usize, pruned: usize } = "claim.score_count",
         "The original has {original} scores and the pruned model has {pruned}, so that they cannot be compared.";
-    /// A sum may overflow, so that no score is near to the exact one.
+    /// A sum may overflow, so there is no bound on how far a score is from the exact one.
     ClaimOverflow { model: ModelRole } = "claim.overflow",
         "A sum of {model} may leave the range of its number type, so that its scores have no bound on their rounding.";
-    /// Scores that are divided by numbers too different to compare.
+    /// The models divide their scores by numbers that are too different to compare exactly.
     ClaimDivisors { original: f64, pruned: f64 } = "claim.divisors",
         "The scores are divided by {original:e} and by {pruned:e}, which are too far apart to be brought to one scale.";
-    /// A cut that a model cannot be looked at with.
+    /// The claim has a cut that does not fit a model.
     ClaimCut { model: ModelRole, cut: f64 } = "claim.cut",
         "The claim is about class 1 from a score of {cut:?} on, and {model} has no such cut: a cut is a finite score with a \
          gap of at least zero, no negative zeros, of a model that compares one score with a threshold.";
@@ -153,21 +158,25 @@ reasons! {
     ClaimWhere { digest: Box<Digest> } = "claim.where",
         "The claim is about inputs on which another model has certain scores, and that model is not given; its digest is \
          {digest}.";
-    /// Rounding by input where the claim does not announce it.
+    /// A step uses rounding by input, and the claim does not announce it.
     SystemSlack { winner: u32, other: u32 } = "system.slack",
         "The system of classes {winner} and {other} uses rounding by input, which the claim does not announce.";
-    /// A cell satisfies every row, and in exact arithmetic or in the library the decision differs.
+    /// A cell satisfies every row, and the decisions differ there, in exact arithmetic or in the
+    /// libraries.
     CellsSolution { input: Vec<f64>, winner: u32 } = "cells.solution",
         "At the input {} the original decides class {winner}, and the pruned model does not.", input_words(input);
-    /// A cell satisfies every row, and what the file does not fix (the order of addition) may decide.
+    /// A cell satisfies every row, and the order of addition, which the file does not fix, may
+    /// decide.
     CellsOrder { input: Vec<f64>, winner: u32 } = "cells.order_of_addition",
         "At the input {} the original decides class {winner}, and what the pruned model decides depends on what its file \
          does not fix, such as the order of addition.", input_words(input);
-    /// A cell's scores are too far apart, or may be by what the files do not fix.
+    /// The scores in a cell are too far apart, or may be, depending on bits that the files do not
+    /// fix.
     CellsScore { input: Vec<f64>, output: usize, apart: f64, within: f64 } = "cells.score",
         "At the input {} the scores of output {output} are {apart:e} apart, or may be so by an order of addition that a \
          file does not fix, and the claim says at most {within:e}.", input_words(input);
-    /// A point has not one value for each column, or a value that the original does not accept.
+    /// A point does not have one value for each column, or the original does not accept one of
+    /// them.
     PointValues { values: usize, columns: usize, unaccepted: Option<(usize, f64)> } = "point.values",
         "The point is no input of the original: {}.",
         match unaccepted {
@@ -175,7 +184,7 @@ reasons! {
                 out (the point has {values} values for {columns} columns)"),
             None => format!("it has {values} values for {columns} columns"),
         };
-    /// Columns are given twice, or not every tree of the original is in exactly one of them.
+    /// Columns are given twice, or some tree of the original is not in exactly one of them.
     ColumnsTree { tree: Option<u32>, times: usize, trees: usize } = "columns.tree",
         "{}.",
         match tree {
@@ -186,7 +195,7 @@ reasons! {
             Some(tree) => format!("Tree {tree} is in {times} columns; each of the original's {trees} trees, counted \
                 from 0, belongs in exactly one"),
         };
-    /// A family without an intercept, of an original that has one.
+    /// A family without an intercept is claimed for an original that has one.
     ColumnsIntercept { sum: usize, intercept: f64 } = "columns.intercept",
         "The family has no intercept, and sum {sum} of the original starts from {intercept:?}, so that the original is not \
          in the family.";
@@ -209,7 +218,8 @@ reasons! {
             numeric or does not exist") }
         else { format!("The crossing of column {column} names point {point}, and {points} points have been given, \
             counted from 0") };
-    /// Not two different values in ascending order, as the original reads them.
+    /// A crossing does not have two different values in ascending order, as the original reads
+    /// them.
     CrossingValues { column: u32, low: f64, high: f64 } = "crossing.values",
         "The crossing of column {column} goes from {low:?} to {high:?}, which are not two ascending values that the \
          original accepts and tells apart.";

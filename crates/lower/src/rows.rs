@@ -1,15 +1,19 @@
 //! The rows of a claim's systems.
 //!
-//! The system of a pair of classes asks for a cell where the original leads with y over every other class by more than the
-//! band (a row for each), and the pruned model's lead of y over c is within its rounding (the last row). If no cell
-//! solves it, then wherever the original decides y so clearly, the pruned model puts y above c for certain.
-//! All systems empty is the claim. Where the claim's domain asks for scores of other models, each is one more row, before the
-//! last: an input of the domain reaches its bound, less what that model's rounding can do.
+//! The system of a pair of classes (y, c) asks for a cell where the original leads with y over
+//! every other class by more than the band (one row for each of them), while the pruned model's
+//! lead of y over c is within its rounding (the last row). If no cell solves it, then wherever the
+//! original decides y with a lead above the band, the pruned model certainly puts y above c. If no
+//! cell solves any of the systems, the claim holds. If the claim's domain asks for scores of other
+//! models, each of these adds one row before the last: an input of the domain reaches the required
+//! score, up to that model's rounding.
 //!
-//! The system of an output of a claim about scores has one row after those of the domain: the pruned model's exact score
-//! is above the original's (or below it) by more than the limit without the rounding of both (`scores.rs`).
+//! The system of an output of a claim about scores has one row after those of the domain: the
+//! pruned model's exact score is above the original's (or below it) by more than the limit minus
+//! the rounding of both (`scores.rs`).
 //!
-//! Rows are `combination of sums >= bound` over integers, so a strict row is one with a bound one higher.
+//! A row is `combination of sums >= bound` over integers. A strict row is written with a bound that
+//! is larger by one.
 
 use num_bigint::BigInt;
 use secateur_certificate::{Digest, Slack};
@@ -36,16 +40,17 @@ struct Term {
     fine: bool,
 }
 
-/// What the last row of a system takes for the pruned model's rounding, in scores.
+/// The rounding of the pruned model that the last row of a system allows for, in scores.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RoundingSaid {
     /// Exact arithmetic: nothing is rounded.
     Nothing,
     /// One bound for all inputs.
     OverAll(f64),
-    /// A bound by input: a gap, a fixed part for each sum, and a part that the trees add, whose unit is smaller by these bits.
+    /// A bound by input: a gap, a fixed part for each sum, and a part that the trees add. That part
+    /// counts in a unit that is smaller than the others by this number of bits.
     ByInput {
-        /// By how many bits the unit is smaller.
+        /// The number of bits by which the unit is smaller.
         bits: u32,
         /// The gap that the decision rule needs.
         gap: f64,
@@ -55,7 +60,8 @@ pub enum RoundingSaid {
 }
 
 impl Lowered<'_> {
-    /// What a system about decisions takes for the pruned model's rounding; nothing for one about scores.
+    /// The rounding of the pruned model that a system about decisions allows for; nothing for a
+    /// system about scores.
     pub fn rounding_said(&self, slack: Slack) -> RoundingSaid {
         match &self.pair.claimed {
             Claimed::Decisions(Decisions { band: Some(_), slack: over_all, local, .. }) => {
@@ -72,7 +78,8 @@ impl Lowered<'_> {
         }
     }
 
-    /// The rows of one system of the claim: the claim holds if no cell satisfies them all, for every system.
+    /// The rows of one system of the claim. The claim holds if, for every system, no cell satisfies
+    /// all rows.
     pub fn rows(&self, question: Question, slack: Slack) -> Result<Vec<kernel::Row>, Refused> {
         let rows = match (&self.pair.claimed, question) {
             (Claimed::Decisions(claimed), Question::Classes { winner, other }) => {
@@ -90,7 +97,7 @@ impl Lowered<'_> {
             }
             _ => unreachable!("a claim has systems of its own kind"),
         };
-        // Rounding by input has a finer unit, and all rows of its system count in it.
+        // Rounding by input counts in a finer unit, so all rows of its system use that unit.
         let bits = match slack {
             Slack::Global => 0,
             Slack::Local => self.rounding_bits(),
@@ -98,7 +105,7 @@ impl Lowered<'_> {
         Ok(rows.iter().map(|row| self.row(row, bits)).collect())
     }
 
-    /// A row in integers, whose unit is smaller by `bits` bits than that of the sums.
+    /// A row in integers. Its unit is smaller by `bits` bits than that of the sums.
     fn row(&self, row: &Row, bits: u32) -> kernel::Row {
         let factor = |term: &Term| if term.fine { term.factor } else { term.factor << bits };
         let constants: BigInt = row.terms.iter().map(|term| &self.constants[term.sum] * factor(term)).sum();
@@ -107,7 +114,7 @@ impl Lowered<'_> {
         kernel::Row { terms, bound: int(&bound) }
     }
 
-    /// The original's lead exceeds the band; in exact arithmetic: its winner wins.
+    /// The original's lead exceeds the band. In exact arithmetic: the original's winner wins.
     fn original_leads(&self, claimed: &Decisions, winner: ClassId, class: ClassId) -> Row {
         let lead = Lead::of(self.pair.original, winner, class);
         let (needed, strict) = match &claimed.band {
@@ -118,7 +125,8 @@ impl Lowered<'_> {
         Row { terms: lead.terms.iter().map(term).collect(), bound: &needed - &lead.constant, strict }
     }
 
-    /// What the scores of other models that the domain asks for reach on every input of the domain.
+    /// One row for each score of another model that the domain asks for: what every input of the
+    /// domain reaches.
     fn in_domain(&self) -> Result<Vec<Row>, Refused> {
         let mut rows = Vec::new();
         for (scorer, own) in self.pair.original.inputs().wheres().iter().enumerate() {
@@ -129,7 +137,8 @@ impl Lowered<'_> {
             let rounding = rounding.ok_or_else(error)?;
             let average = model.accumulation().average;
             let divisor = Exact::finite(model.accumulation().divisor());
-            // Sums are compared: of a library whose raw scores are averages the bound is one of averages.
+            // Rows compare sums. If the library's raw scores are averages, the bound is one on
+            // averages and has to be multiplied by the divisor.
             let averaged = average.is_some_and(|average| average.in_raw_scores);
             let bound = Exact::finite(own.bound());
             let bound = if averaged { &bound * &divisor } else { bound };
@@ -144,7 +153,8 @@ impl Lowered<'_> {
         Ok(rows)
     }
 
-    /// The pruned model's lead is within its rounding, `-lead >= -rounding`; in exact arithmetic: y does not win.
+    /// The pruned model's lead is within its rounding, `-lead >= -rounding`. In exact arithmetic: y
+    /// does not win.
     fn pruned_fails(
         &self,
         claimed: &Decisions,
@@ -165,7 +175,8 @@ impl Lowered<'_> {
             (Slack::Global, _, Some(_)) => (claimed.slack.clone(), false),
             (Slack::Local, None, _) => return Err(no_slack),
             (Slack::Local, Some(local), _) => {
-                // Each sum errs by its own part of the rounding; what depends on the input is a sum of its own.
+                // Each sum has its own fixed part of the rounding. The part that depends on the
+                // input is a sum of its own.
                 let finite =
                     |value: f64| Exact::from_f64(value).ok_or(Refused::ClaimLocalRounding { exact: false });
                 let mut fixed = finite(local.gap)?;
@@ -195,7 +206,8 @@ fn integer_bound(bound: &Exact, exponent: i64, strict: bool) -> BigInt {
     match bound.scaled(exponent) {
         Some(integer) if strict => integer + 1,
         Some(integer) => integer,
-        // Between two integers: the upper one. Shifting a BigInt right rounds down.
+        // The bound lies between two integers, so the upper one is taken. Shifting a BigInt right
+        // rounds down.
         None => (bound.mantissa() >> (exponent - bound.exponent()) as u64) + 1,
     }
 }

@@ -1,12 +1,19 @@
-//! A claim about scores: its numbers, its rows, and what a cell says (specification, version 2, sections 2.2 and 6.7).
+//! A claim about scores: its numbers, its rows, and when a single cell satisfies the claim
+//! (specification, version 2, sections 2.2 and 6.7).
 //!
-//! The score of an output is what the library adds up, divided where it averages, before any link function. In exact
-//! arithmetic it is `S / d` for the exact sum S and the divisor d, and the library's own score is within the model's
-//! rounding r of that (`model::band`). So where the library's scores of A and of B are more than eps apart,
-//! `|S_B / d_B - S_A / d_A| > eps - r_A - r_B`. (A model beside itself has the same bits, if its file fixes them: nothing is
-//! rounded differently then, and the two roundings count for nothing.) For each output there are two systems of one row, one for each sign. Rows are
-//! over integers, so both sides are multiplied by `d_A d_B 2^-q`, where `2^q` is the larger power of two that
-//! divides both divisors.
+//! The score of an output is the library's sum, divided if the library averages, before any link
+//! function. In exact arithmetic it is `S / d` for the exact sum S and the divisor d, and the
+//! library's own score differs from that by at most the model's rounding r (`model::band`). So if
+//! the library's scores of A and of B are more than eps apart, then
+//!
+//! ```text
+//! |S_B / d_B - S_A / d_A| > eps - r_A - r_B
+//! ```
+//!
+//! If both models are the same and the file fixes every bit of the result, both scores have the
+//! same bits, so both roundings count as zero. For each output there are two systems of one row,
+//! one for each sign. Rows are over integers, so both sides are multiplied by `d_A d_B 2^-q`, where
+//! `2^q` is the larger power of two that divides both divisors.
 
 use num_traits::ToPrimitive;
 use secateur_model::{ClassId, Decision, Ensemble, Exact, Predictor};
@@ -17,9 +24,9 @@ use crate::refused::{ModelRole, Refused};
 /// The numbers of a claim about scores.
 pub(crate) struct Scores {
     pub(crate) within: Exact,
-    /// What the sums of the original and of the pruned model are multiplied with in a row.
+    /// The factors of the original's and of the pruned model's sum in a row.
     pub(crate) factors: [i64; 2],
-    /// What that makes of a difference of scores of one.
+    /// By what a row multiplies a difference of scores.
     unit: Exact,
     /// For each output the sums of the original and of the pruned model that are compared.
     groups: Vec<[usize; 2]>,
@@ -33,7 +40,8 @@ impl Scores {
         let limit = Exact::from_f64(within).filter(|_| !within.is_sign_negative());
         let limit = limit.ok_or(Refused::ClaimWithin { within })?;
         let groups = matched_groups(original, pruned)?;
-        // Scores of classes belong to their labels, and both models have to have these in one order.
+        // The score of a class belongs to its label, so both models must list their labels in the
+        // same order.
         if original.decision().is_classifier() && pruned.decision().is_classifier() {
             let classes = match_classes(original, pruned);
             let in_order =
@@ -79,13 +87,14 @@ impl Scores {
         self.groups[output]
     }
 
-    /// What the combination of an output's sums exceeds wherever the libraries' scores may be too far apart.
+    /// If the libraries' scores of this output may be too far apart, the combination of its sums
+    /// exceeds this bound.
     pub(crate) fn bound(&self, output: usize) -> Exact {
         &(&self.within - &self.roundings[output]) * &self.unit
     }
 
-    /// Is the pruned model's score of an output not too far above (below) the original's on this input, as the libraries
-    /// compute them?
+    /// Is the pruned model's score of an output not too far above (or below) the original's on this
+    /// input, as the libraries compute them?
     pub(crate) fn holds(
         &self,
         models: [&Ensemble; 2],
@@ -98,7 +107,8 @@ impl Scores {
         let within = self.within.to_f64();
         let unknown = || Refused::CellsScore { input: row.to_vec(), output, apart: f64::INFINITY, within };
         let (original, pruned) = (of(0).ok_or_else(unknown)?, of(1).ok_or_else(unknown)?);
-        // score_B - score_A at most, times both divisors (and its negative where B is to be below).
+        // The largest possible score_B - score_A, times both divisors; score_A - score_B if
+        // `below`.
         let divisors = models.map(divisor);
         let apart = match below {
             false => &(&pruned[1] * &divisors[0]) - &(&original[0] * &divisors[1]),
@@ -113,8 +123,10 @@ impl Scores {
     }
 }
 
-/// Which sums are compared: those of the same place. A binary classifier that takes the higher of its two scores beside one
-/// that has a single score and a threshold: its second score beside that one, both for the second class.
+/// Which sums are compared: those with the same index. The exception is a binary classifier with
+/// two scores (it takes the higher one) beside a binary classifier with a single score and a
+/// threshold: then the second score is compared with the single one, since both belong to the
+/// second class.
 fn matched_groups(original: &Ensemble, pruned: &Ensemble) -> Result<Vec<[usize; 2]>, Refused> {
     let threshold = |model: &Ensemble| matches!(model.decision(), Decision::Threshold { .. });
     let higher_of_two = |model: &Ensemble| matches!(model.decision(), Decision::Argmax);
@@ -126,8 +138,8 @@ fn matched_groups(original: &Ensemble, pruned: &Ensemble) -> Result<Vec<[usize; 
     }
 }
 
-/// Between which numbers a library's score of an input lies, times the divisor: its very bits where the file fixes them,
-/// else what the leaves of the input allow.
+/// The interval in which a library's score of an input lies, times the divisor: a single number if
+/// the file fixes its bits, otherwise the rounding that the leaves of this input allow.
 fn range(model: &Ensemble, predictor: &Predictor<'_>, row: &[f64], output: usize) -> Option<[Exact; 2]> {
     let divisor = divisor(model);
     if !model.scores_vary() {

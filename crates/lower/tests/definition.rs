@@ -1,9 +1,10 @@
 //! The rows of every problem hold in a cell exactly where the definition of the claim says so.
 //!
-//! Random pairs of small models, random claims, and every cell of their grid. The judge is written here
-//! once more, from `docs/spec/certificate-v1.md` and `-v2.md`: it evaluates the two models on an input of
-//! the cell in exact fractions, and knows nothing of grids, units, sums with numbers or rows. And every
-//! input of the domain that is listed without a grid must agree with some cell in all exact sums.
+//! The test draws random pairs of small models and random claims, and visits every cell of their
+//! grid. The judge is a second implementation, written from `docs/spec/certificate-v1.md` and
+//! `-v2.md`: it evaluates the two models on an input of the cell in exact fractions, and knows
+//! nothing of grids, units, numbered sums or rows. Moreover, every input of the domain, listed
+//! without a grid, must agree with some cell in all exact sums.
 
 use std::collections::BTreeSet;
 
@@ -65,12 +66,12 @@ fn lead(model: &Ensemble, sums: &[BigInt], y: usize, c: usize) -> (BigInt, bool)
     }
 }
 
-/// A number in scores, on the scale of leads.
+/// A number of scores, brought to the scale of leads.
 fn in_leads(model: &Ensemble, value: f64) -> BigInt {
     units(&(&Exact::finite(value) * &Exact::finite(model.accumulation().divisor())))
 }
 
-/// What rounding by input may do to the lead of y over c on this input.
+/// How far rounding by input may move the lead of y over c on this input.
 fn local_rounding(model: &Ensemble, input: &[f64], [y, c]: [usize; 2]) -> BigInt {
     let local = model.local_rounding().unwrap();
     let compared = match *model.decision() {
@@ -96,7 +97,7 @@ fn local_rounding(model: &Ensemble, input: &[f64], [y, c]: [usize; 2]) -> BigInt
     rounding
 }
 
-/// Is the system of this question satisfied on this input, by the definition of the claim?
+/// Does this input satisfy the system of this question, by the definition of the claim?
 fn satisfied(
     models: [&Ensemble; 2],
     pairs: &[usize],
@@ -134,7 +135,8 @@ fn satisfied(
             a_leads && b_fails && in_domain
         }
         (Statement::Scores { within }, Question::Output { output, below }) => {
-            // `S_B / d_B - S_A / d_A > within - r_A - r_B`, times both divisors, or the other way round.
+            // `S_B / d_B - S_A / d_A > within - r_A - r_B`, times both divisors, or with A and B
+            // exchanged.
             let divisors = models.map(|model| Exact::finite(model.accumulation().divisor()));
             let own = |sum: &BigInt, divisor: &Exact| {
                 let divisor = divisor.to_f64() as i64;
@@ -219,7 +221,8 @@ fn claim(rng: &mut Rng, a: &Ensemble, b: &Ensemble) -> Claim {
 #[test]
 fn rows_hold_exactly_where_the_definition_says_so() {
     let (mut problems, mut held, mut failed, mut inputs) = (0, 0, 0, 0);
-    // Claims about exact sums, with a band, with rounding by input, at cuts, about scores, with a domain, with scores of others.
+    // Claims about exact sums, with a band, with rounding by input, at cuts, about scores, with a
+    // domain, with scores of others.
     let mut kinds = [0; 7];
     for seed in 0..1000 {
         let mut rng = Rng::with_seed(seed);

@@ -12,8 +12,9 @@ use crate::tree::{Node, Output, Split, Test, Tree, TreeBuilder};
 /// More columns than any table has; a file that declares more is broken.
 pub const MAX_FEATURES: usize = 1 << 24;
 
-/// The most columns of a model without names for them, whose file says no more of them than their number. Pruning keeps dozens
-/// of rows, which have a value for each column, so that a file of a few bytes could ask for gigabytes of memory.
+/// The most columns of a model whose file has no names for them, only their number. Pruning keeps
+/// dozens of rows with a value for each column, so a file of a few bytes could otherwise ask for
+/// gigabytes of memory.
 pub const MAX_UNNAMED_FEATURES: usize = 1 << 20;
 
 /// What is wrong with a model, and where.

@@ -1,14 +1,16 @@
-//! A search that waits on purpose, for tests of limits, signals and checkpoints: what such a test needs is a search that is certainly
-//! under way and certainly not done, on a fast machine as on a slow one. So a build with debug assertions can be told to visit some
-//! boxes and then to wait until it is asked to end. A release has none of this.
+//! A search that waits on purpose, for tests of limits, signals and checkpoints. Such a test needs
+//! a search that has certainly begun and has certainly not ended, on fast and slow machines alike.
+//! So a build with debug assertions can be told to visit some boxes and then to wait until it is
+//! asked to end. A release has none of this.
 //!
-//! `SECATEUR_TEST_PAUSE=COUNT` or `COUNT:FILE`, in the environment. Each batch of boxes that is begun counts as one, and so does each
-//! search, however small; another text of the variable begins a new count. When COUNT is reached, FILE is made (it says "the search is
-//! under way" to whoever waits for it), and from then on every search
+//! The environment variable is `SECATEUR_TEST_PAUSE=COUNT` or `COUNT:FILE`. Each batch of boxes
+//! that is begun counts as one, and so does each search, however small; another value of the
+//! variable begins a new count. When COUNT is reached, FILE is created, which tells the test that
+//! the search is waiting. From then on every search
 //!
 //! - with a deadline waits for it or for its switch;
-//! - without a deadline waits for its switch, until one was thrown or some deadline has passed: what has to be done after that, such as
-//!   the certificate of the best model so far, is not to be held up.
+//! - without a deadline waits for its switch, until one was thrown or some deadline has passed:
+//!   later work, such as the certificate of the best model so far, is not to be held up.
 
 #[cfg(not(debug_assertions))]
 use crate::stop::{SearchBudget, StopReason};

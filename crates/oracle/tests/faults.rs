@@ -1,4 +1,5 @@
-//! A search that goes wrong on purpose: what it certifies and is false, the checker refuses. And a release has no such search.
+//! A search that goes wrong on purpose: the checker refuses its false certificates. And a release
+//! has no such search.
 //!
 //! A binary of its own, since a fault is one switch for the whole process.
 #![cfg(debug_assertions)]
@@ -87,13 +88,14 @@ fn what_a_broken_oracle_certifies_is_refused() {
     }
 }
 
-/// The hooks that tests use are compiled with debug assertions and only then: what comes out of their files has the names of
-/// their environment variables in it, or has not.
+/// The hooks for tests are compiled with debug assertions only: the compiled files contain the
+/// names of their environment variables, or do not.
 #[test]
 fn a_release_has_neither_faults_nor_pauses() {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    // Nothing else of the crate is needed to compile `fault.rs`; `pause.rs` needs the two types that it speaks of.
+    // `fault.rs` compiles without the rest of the crate; `pause.rs` needs the two types that it
+    // uses.
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let crate_root = folder.join("hooks.rs");
     let module =

@@ -1,9 +1,9 @@
 """`make test-report`: opens pages in a headless Chromium and judges them there.
 
-Every page is opened in the light and the dark theme, at the width of a desktop, of a tablet and of a phone. It must load
-nothing but itself, report no error, need no horizontal scrolling, keep its text readable (contrast) and inside its
-boxes. Where a JSON result stands beside a page (same name, `.json`), the numbers must be equal: those in the page's
-`<data>` elements, and the text that people see.
+Every page is opened in the light and the dark theme, at the width of a desktop, of a tablet and of a
+phone. It must load nothing but itself, report no error, need no horizontal scrolling, and keep its text
+readable (contrast) and inside its boxes. If a JSON result stands beside a page (same name, `.json`), the
+numbers must be equal: those in the page's `<data>` elements, and the text that people see.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python outcomes.py SECATEUR DIR
 
-Trains small models on data that comes with scikit-learn: a big reduction, one that is already minimal, one whose budget
-ends, two models that differ, two that do not, and a model of many classes.
+Trains small models on data that comes with scikit-learn: a big reduction, one that is already minimal,
+one whose budget ends, two models that differ, two that do not, and a model of many classes.
 """
 
 from __future__ import annotations

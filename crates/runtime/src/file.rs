@@ -218,7 +218,8 @@ pub struct File {
 }
 
 const MAX_FEATURES: u32 = 1 << 24;
-/// The most columns of a model without names, of whose rows a few bytes of a file would otherwise ask for gigabytes.
+/// The most columns of a model without names for them; otherwise a few bytes of a file could ask
+/// for rows of gigabytes.
 const MAX_UNNAMED_FEATURES: u32 = 1 << 20;
 
 /// Reads a file.
@@ -226,8 +227,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<File, LoadError> {
     read_placed(bytes).map_err(|(error, _)| error)
 }
 
-/// Reads a file; an error comes with the position of a byte that has been read up to then. In a section of bits it is where the
-/// section starts.
+/// Reads a file. An error comes with the position of a byte that had been read by then; in a
+/// section of bits it is the start of the section.
 pub fn read_placed(bytes: &[u8]) -> Result<File, (LoadError, usize)> {
     match bytes {
         [b'S', b'P', b'K', 1, ..] => {}

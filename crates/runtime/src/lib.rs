@@ -73,8 +73,9 @@ pub use model::{Model, SelfTest};
 pub use path::Path;
 pub use rows::{Float, Rows};
 
-/// What a packed file says, as this crate reads it before it runs it. For `secateur-formats`, so that a check of a packed file
-/// is of what is run; no promise.
+/// The content of a packed file, as this crate reads it before it runs it. It is public for
+/// `secateur-formats`, so that a check of a packed file is about what is run; it is not a stable
+/// interface.
 pub mod internal {
     pub use crate::file::{
         Category, Column, Domain, File, Kind, LEAF, Label, Rule, Sums, Tests, Tree, read_placed,

@@ -114,7 +114,8 @@ impl Model {
         Some(found.labels.as_ref()?.iter().map(Label::words).collect())
     }
 
-    /// Are the categories of a column texts (or hashes of texts), and not numbers? `None` for a column without categories.
+    /// Are the categories of a column texts (or hashes of texts) instead of numbers? `None` for a
+    /// column without categories.
     pub fn has_text_categories(&self, feature: usize) -> Option<bool> {
         let found = self.file.categories.iter().find(|known| known.feature as usize == feature)?;
         let is_text = |label: &Label| matches!(label, Label::Text(_) | Label::Hash(_));

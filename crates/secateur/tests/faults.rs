@@ -1,5 +1,6 @@
-//! A search that goes wrong on purpose, behind the facade: what it calls proved is refused by the checker, which runs without
-//! being asked for, and nothing is handed out. (`black_box/faults.rs` of the command line and `test_faults.py` of Python do the same there.)
+//! A search that goes wrong on purpose, used through the facade: the checker, which always runs,
+//! refuses the false proofs, and nothing is handed out. (`black_box/faults.rs` of the command line
+//! and `test_faults.py` of Python do the same there.)
 //!
 //! A binary of its own, since a fault is one switch for the whole process.
 #![cfg(debug_assertions)]

@@ -1,4 +1,5 @@
-//! What somebody asks of a certificate that depends on the files: decisions at a threshold for probabilities, and packed models.
+//! Requirements of a caller on a certificate that depend on the files: decisions at a threshold for
+//! probabilities, and packed models.
 
 use secateur_checker::{Asked, Proved, Reason, Unproved, Verdict, match_classes};
 use secateur_formats::{ModelFile, cut_covers, threshold_cut};
@@ -6,8 +7,9 @@ use secateur_model::{ClassId, Cut, Ensemble};
 
 use crate::{PackingReason, PackingVerdict, QuantisedProved};
 
-/// The verdict where a claim about decisions at this threshold is asked for, or without one a claim about the libraries' own
-/// decisions: a valid certificate about other decisions is refused. One about scores has no decisions and stays as it is.
+/// The verdict for a caller who asks for a claim about decisions at this threshold (`None`: about
+/// the libraries' own decisions). A valid certificate about other decisions is refused. A claim
+/// about scores does not depend on a threshold and stays as it is.
 pub fn at_threshold(verdict: Verdict, asked: Option<f64>, files: [&ModelFile; 2]) -> Verdict {
     let Verdict::Valid(proved) = verdict else { return verdict };
     let refused = |asked| {
@@ -22,7 +24,8 @@ pub fn at_threshold(verdict: Verdict, asked: Option<f64>, files: [&ModelFile; 2]
         (Some(_), None) => refused(None),
         (claimed, Some(threshold)) => {
             let covers = |claimed: [Cut; 2]| {
-                // Class 1 of the original has to be class 1 of the pruned model too, since both have that threshold.
+                // Class 1 of the original must also be class 1 of the pruned model, since both
+                // models have that threshold.
                 let [first, second] = files.map(ModelFile::ensemble);
                 match_classes(first, second).is_some_and(|classes| classes[1] == ClassId(1))
                     && files
@@ -40,14 +43,15 @@ pub fn at_threshold(verdict: Verdict, asked: Option<f64>, files: [&ModelFile; 2]
 }
 
 impl PackingVerdict {
-    /// The verdict where this is asked for, and decisions at a threshold: a packing that is valid is refused where the pruning
-    /// before it, or what is claimed of quantised leaves, proves less. Equal bits are all that can be asked for.
+    /// The verdict for a caller with these requirements, and with decisions at a threshold. A valid
+    /// packing is refused if the pruning before it, or the claim about quantised leaves, proves
+    /// less. If all bits are equal, every requirement is met.
     #[must_use]
     pub fn asked_for(self, asked: &Asked<'_>, threshold: Option<f64>, original: &ModelFile) -> Self {
         let Self::Valid(proved) = self else { return self };
         let model = original.ensemble();
-        // No packing has a pruning for a threshold, and no claim about quantised leaves speaks of one; without these the bits are the
-        // same, whatever they decide.
+        // No packing has a pruning for a threshold, and no claim about quantised leaves is about
+        // one. Without either, the bits are the same at any threshold.
         let exact = proved.pruning.is_none() && proved.quantised.is_none();
         let threshold = threshold.filter(|_| !exact).map(|threshold| -> Reason {
             let cut = threshold_cut(original, threshold).ok();
@@ -65,7 +69,7 @@ impl PackingVerdict {
 }
 
 impl QuantisedProved {
-    /// What was asked for and quantised leaves are not shown to have.
+    /// A requirement that the quantised leaves are not shown to meet.
     fn lacks(&self, asked: &Asked<'_>, original: &Ensemble) -> Option<Reason> {
         if asked.band.is_some() && self.decisions.is_none() {
             return Some(Unproved::ClaimKindAsked { about_scores: true }.into());
@@ -73,7 +77,7 @@ impl QuantisedProved {
         if let Some(asked) = asked.within.filter(|&asked| self.within > asked) {
             return Some(Unproved::ClaimWithinAsked { claimed: self.within, asked }.into());
         }
-        // A band is asked of decisions, a limit of scores, and inputs of both.
+        // A band is a requirement on decisions, a limit one on scores, and inputs are one on both.
         let about_scores = Asked { band: None, ..*asked };
         let about_decisions = Asked { within: None, ..*asked };
         let lacks = |claim: &Option<Proved>, asked: &Asked<'_>| claim.as_ref()?.lacks(asked, original);

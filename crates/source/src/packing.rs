@@ -1,31 +1,39 @@
 //! Is a packed file the model that it claims to be?
 //!
 //! # What is proved
-//! The packed file, as the runtime's own reader reads it by `docs/spec/packed-v1.md`, is the original with its nodes numbered anew: the same
-//! accepted inputs, columns and categories, classes and decision rule; intercepts, weights and leaves equal bit for bit;
-//! sums of the same type in the same order; and every tree, walked from the root in both, asks at every node the same
-//! question with the same answer for missing values and has the same leaves. So every rule that gives a raw score or a
-//! class from a model gives the same bits for both, on every input: "same bits".
+//! The packed file, as the runtime's own reader reads it by `docs/spec/packed-v1.md`, is the
+//! original with renumbered nodes: the same accepted inputs, columns, categories, classes and
+//! decision rule; intercepts, weights and leaves that are equal bit for bit; and sums of the same
+//! type in the same order. Every tree, walked from the root in both, asks at every node the same
+//! question, with the same answer for missing values, and has the same leaves. So every rule that
+//! computes a raw score or a class from a model gives the same bits for both, on every input: "same
+//! bits".
 //!
-//! Class labels are compared where the original's file has any. Where it has none (XGBoost, LightGBM), the packed file may
-//! carry those that a live object had; which position wins is the same.
+//! Class labels are compared if the original's file has any. If it has none (XGBoost, LightGBM),
+//! the packed file may carry those of the live object that was packed; the index of the winning
+//! class is the same.
 //!
-//! A reader that misreads the file makes another model of it, which is refused here: no other reader stands between.
+//! If the runtime's reader misread the file, it would make another model of it, which is refused
+//! here: there is no second reader in between that could hide this.
 //!
-//! Not proved here: that the instructions which run the file follow the specification. They are tested, on every machine
-//! that wants to know (`secateur self-test`).
+//! Not proved here: that the machine code which runs the file follows the specification. That is
+//! tested, and users can repeat the test on their machines (`secateur self-test`).
 //!
 //! # Source
-//! Where the packed file is source (`model.c`), it is read and compared as the head of this crate says.
+//! Where the packed file is source (`model.c`), it is read and compared as the head of this crate
+//! says.
 //!
 //! # Quantised leaves
-//! Source with quantised leaves is another model, which [`crate::quantised()`] reads off it. What is proved of it: its scores are within a bound of those
-//! that the library computes, by a certificate of a claim about scores, or, without one, from the leaves of each tree by itself
-//! ([`crate::bound_by_trees`]); and, where that is claimed, that it decides as the model does, by a certificate of its own.
+//! Source with quantised leaves is another model, which [`crate::quantised()`] works out from it.
+//! Two things can be proved of it. Its scores are within a bound of those that the library
+//! computes: by a certificate of a claim about scores, or, without one, from the leaves of each
+//! tree by itself ([`crate::bound_by_trees`]). And, if that is claimed, it decides as the model
+//! does, by a certificate of its own.
 //!
 //! # With pruning
-//! Where the original was pruned first, the certificate holds the pruned model's file and the certificate of its
-//! pruning. Both steps are checked: original to pruned as ever, pruned to packed as above.
+//! If the original was pruned first, the certificate holds the pruned model's file and the
+//! certificate of its pruning. Both steps are checked: from the original to the pruned model as
+//! usual, and from the pruned model to the packed one as above.
 
 use std::borrow::Cow;
 
@@ -46,18 +54,20 @@ pub struct PackingProved {
     pub original: Digest,
     /// The packed file.
     pub packed: FileDigest,
-    /// What is proved of the pruning before the packing, where there was one.
+    /// What is proved of the pruning before the packing, if there was one.
     pub pruning: Option<Proved>,
-    /// What is proved of quantised leaves beside the (pruned) model, where the packed file has such.
+    /// What is proved of quantised leaves in comparison with the (pruned) model, if the packed file
+    /// has such leaves.
     pub quantised: Option<QuantisedProved>,
 }
 
 /// What is proved of a file with quantised leaves.
 #[derive(Clone, Debug)]
 pub struct QuantisedProved {
-    /// No score is farther than this from the library's, the library's rounding included.
+    /// No score is farther than this from the library's. The library's rounding is included.
     pub within: f64,
-    /// The claim about scores, for its inputs; none where the bound follows from the leaves of each tree and holds on every input.
+    /// The claim about scores, for its inputs; `None` if the bound follows from the leaves of each
+    /// tree and holds on every input.
     pub scores: Option<Proved>,
     /// The claim about decisions.
     pub decisions: Option<Proved>,
@@ -66,11 +76,11 @@ pub struct QuantisedProved {
 /// The answer about a packing.
 #[derive(Debug)]
 pub enum PackingVerdict {
-    /// The packed file is the original, or the pruned original where the claim says so.
+    /// The packed file is the original, or, if the claim says so, the pruned original.
     Valid(Box<PackingProved>),
-    /// It is not, or not shown to be.
+    /// The packed file is another model, or it is not shown to be this one.
     Invalid(PackingReason),
-    /// The check of the pruning ended before its end.
+    /// The check of the pruning ended before it was complete.
     Incomplete(PackingReason),
 }
 
@@ -78,9 +88,9 @@ pub enum PackingVerdict {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PackingReason {
-    /// The second file is no packed model.
+    /// The second file is not a packed model.
     NotPacked,
-    /// The second file starts as emitted source does, and is none.
+    /// The second file starts as emitted source does, but is not emitted source.
     NotSource(Unreadable),
     /// The certificate is about another original.
     Original {
@@ -116,12 +126,12 @@ pub enum PackingReason {
         /// At which of its steps.
         step: Option<u64>,
     },
-    /// The certificate speaks of quantised leaves, and the file has none; or the other way round.
+    /// The certificate is about quantised leaves and the file has none, or the reverse.
     Leaves {
         /// The file has quantised leaves.
         found: bool,
     },
-    /// The bound on scores is not shown by the leaves of each tree, and there is no certificate of it.
+    /// The leaves of each tree do not show the bound on scores, and there is no certificate for it.
     Bound {
         /// What is claimed.
         claimed: f64,
@@ -137,7 +147,7 @@ pub enum PackingReason {
         /// At which of its steps.
         step: Option<u64>,
     },
-    /// A certificate inside that of quantised leaves is about something else than it should be.
+    /// A certificate inside that of quantised leaves is about another claim than it should be.
     QuantisedClaim {
         /// What it should be about.
         expected: &'static str,
@@ -234,8 +244,9 @@ pub enum Packed<'a> {
     Source(&'a [u8]),
 }
 
-/// Checks the certificate of a packing. `scorers` are for a pruning whose claim asks for scores of other models. `stop` is asked now and then while the
-/// proof of a pruning, or of quantised leaves, is followed, which so many threads do.
+/// Checks the certificate of a packing. `scorers` are for a pruning whose claim asks for scores of
+/// other models. `stop` is asked now and then while the proof of a pruning, or of quantised leaves,
+/// is checked, which uses `threads` threads.
 pub fn check_packing(
     original: &ModelFile,
     packed: Packed<'_>,
@@ -254,7 +265,7 @@ pub fn check_packing(
     })
 }
 
-/// The error says whether the check only came to no end.
+/// The error says whether the check merely did not finish.
 fn judged(
     original: &ModelFile,
     packed: Packed<'_>,
@@ -297,7 +308,8 @@ fn judged(
                 threads,
             ) {
                 Err(error) => return Err(wrong(PackingReason::PruningUnreadable(error))),
-                // No packing is made of a model that was pruned for a threshold, and nobody could ask for one here.
+                // No packing is made of a model that was pruned for a threshold, and no caller
+                // could ask for one here.
                 Ok(Verdict::Valid(proved)) if proved.claim.cuts().is_some() => {
                     let reason =
                         Unproved::ClaimThresholdAsked { claimed: proved.claim.cuts(), asked: None }.into();
@@ -314,7 +326,7 @@ fn judged(
             &read
         }
     };
-    // A packed model is given rows as they are, which did not go through any steps.
+    // A packed model receives rows as they are, without any earlier pipeline steps.
     if source.ensemble().features().steps().is_some() {
         return Err(wrong(PackingReason::Difference(Difference::Part("the steps before the model"))));
     }
@@ -331,7 +343,7 @@ fn judged(
     Ok(PackingProved { original: record.original, packed: record.packed, pruning, quantised })
 }
 
-/// Is what is claimed of quantised leaves true?
+/// Is the claim about quantised leaves true?
 fn quantised_proved(
     source: &ModelFile,
     bytes: &[u8],
@@ -389,7 +401,7 @@ fn quantised_proved(
     let decisions = match &step.decisions {
         Some(certificate) => {
             let proved = followed(certificate)?;
-            // Nobody can ask here for a threshold of their own.
+            // A caller cannot ask for a threshold here.
             if proved.claim.band().is_none() || proved.claim.cuts().is_some() {
                 let expected = "decisions by the libraries' own rules";
                 return Err(wrong(PackingReason::QuantisedClaim { expected }));
@@ -431,7 +443,7 @@ fn is_the_model(source: &ModelFile, packed: Packed<'_>) -> Result<(), PackingRea
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Difference {
-    /// In something that is no tree.
+    /// They differ in something other than a tree.
     Part(&'static str),
     /// In the number of trees.
     Trees {
@@ -447,7 +459,7 @@ pub enum Difference {
         /// In what.
         what: &'static str,
     },
-    /// Sums of whole numbers may leave 32 bits, or a product of this tree does.
+    /// Sums of whole numbers, or a product of this tree, may leave 32 bits.
     Overflow {
         /// Which.
         tree: Option<usize>,
@@ -480,7 +492,7 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// Are two models the same but for the numbers of their nodes?
+/// Are two models the same, except for the numbers of their nodes?
 pub fn same_model(original: &Ensemble, packed: &Ensemble) -> Result<(), Difference> {
     let part = |same: bool, what| if same { Ok(()) } else { Err(Difference::Part(what)) };
     let (ours, theirs) = (original.domain(), packed.domain());
@@ -493,7 +505,8 @@ pub fn same_model(original: &Ensemble, packed: &Ensemble) -> Result<(), Differen
         "the accepted inputs",
     )?;
     part(original.features() == packed.features(), "the columns")?;
-    // Where the original's file has no names for its classes, the packed file may have some; their order is the same.
+    // If the original's file has no names for its classes, the packed file may have some; the order
+    // of the classes is the same.
     let named = matches!(original.classes(), ClassLabels::Unnamed(count) if *count as usize == packed.classes().len());
     part(named || original.classes() == packed.classes(), "the classes")?;
     part(original.decision() == packed.decision(), "the decision rules")?;
@@ -520,7 +533,8 @@ fn same_tree(tree: usize, ours: &Tree, theirs: &Tree) -> Result<(), Difference> 
     if ours.weight().to_bits() != theirs.weight().to_bits() {
         return Err(Difference::Tree { tree, what: "weight" });
     }
-    // Pairs of nodes that the same answers lead to. The builder lets no node be reached twice, so this ends.
+    // Pairs of nodes that the same answers lead to. This ends because the builder accepts no tree
+    // in which a node is reached twice.
     let mut open = vec![(NodeId(0), NodeId(0))];
     while let Some((ours_at, theirs_at)) = open.pop() {
         let differ = |what| Err(Difference::Node { tree, node: ours_at, what });

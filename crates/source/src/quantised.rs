@@ -1,16 +1,20 @@
-//! What does an emitted file with quantised leaves compute? A model: the original's trees, with the file's numbers in their leaves.
+//! An emitted file with quantised leaves computes another model: the original's trees, with the
+//! file's numbers in their leaves. This module works out which.
 //!
 //! # The program
-//! It adds whole numbers of 32 bits: an intercept, and for each tree the number of the leaf times the factor of the tree. A score is the
-//! sum times a power of two, the unit. No product and no sum leaves 32 bits, which is shown here: all that is added is not negative, so
-//! partial sums lie between the intercept and the intercept with the largest leaf of every tree.
+//! The program adds whole numbers of 32 bits: an intercept, and for each tree the number of the
+//! leaf times the factor of the tree. A score is the sum times a power of two, the unit. It is
+//! shown here that no product and no sum leaves 32 bits: nothing negative is added, so partial sums
+//! lie between the intercept and the intercept plus the largest leaf of every tree.
 //!
-//! So the program computes without rounding, and in doubles the same sums would be exact too: multiples of the unit below 2^31 units. The model that is
-//! handed out adds doubles. It has no average: that is contained in its leaves.
+//! So the program computes without rounding. The same sums are exact in doubles too, as multiples
+//! of the unit below 2^31 units, so the model that is returned adds doubles. It has no average,
+//! which is contained in its leaves.
 //!
 //! # The class
-//! Of two classes the program compares a sum with a whole number: the least sum on the side of class 1, by the original's threshold. Of several it takes the first of
-//! the largest sums, whatever rounded probabilities the original's library compares.
+//! With two classes the program compares a sum with a whole number: the least sum on the side of
+//! class 1, by the original's threshold. With several classes it takes the first of the largest
+//! sums, even if the original's library compares rounded probabilities.
 
 use secateur_formats::Link;
 use secateur_model::{
@@ -21,21 +25,22 @@ use super::read::{SourceFile, signed};
 use super::same::{Read, same};
 use crate::Difference;
 
-/// No sum is larger in magnitude, so that the number above is one that no sum reaches.
+/// No sum is larger in magnitude, so that no sum reaches the next larger number.
 pub const LARGEST_SUM: i64 = (1 << 31) - 2;
-/// Exponents of the unit; beyond these the numbers could leave the range of doubles.
+/// Allowed exponents of the unit; with others the numbers could leave the range of doubles.
 const EXPONENTS: std::ops::RangeInclusive<i64> = -900..=900;
 
-/// What a file with quantised leaves computes.
+/// The function that a file with quantised leaves computes.
 #[derive(Clone, Debug)]
 pub struct Quantised {
-    /// The model: its scores are the file's sums times the unit, nothing rounded.
+    /// The model: its scores are the file's sums times the unit, without any rounding.
     pub model: Ensemble,
-    /// What a sum is counted in.
+    /// The unit of the sums.
     pub unit: f64,
 }
 
-/// Compares the questions of an emitted file with those of the model that it should be, and reads what its leaves add.
+/// Compares the questions of an emitted file with those of the model that it should be, and reads
+/// what its leaves add.
 pub fn quantised(original: &Ensemble, link: Link, file: &SourceFile) -> Result<Quantised, Difference> {
     let original = original.for_every_input();
     let original = original.as_ref();
@@ -53,7 +58,8 @@ pub fn quantised(original: &Ensemble, link: Link, file: &SourceFile) -> Result<Q
     let factors = if read.has("trees") { read.integers("factor")? } else { &[] };
     let trees = original.trees();
     same(factors.len() == trees.len(), "the factors of the trees")?;
-    // What each leaf adds, in units, for every tree as its leaves are numbered.
+    // For every tree and each of its leaves, as the model numbers them: what the leaf adds, in
+    // units.
     let mut values: Vec<Vec<i64>> = trees.iter().map(|tree| vec![0; tree.leaf_values().len()]).collect();
     read.trees(&mut |tree, leaf, place| {
         let width = original.trees()[tree].leaf(leaf).len();
@@ -88,15 +94,18 @@ pub fn quantised(original: &Ensemble, link: Link, file: &SourceFile) -> Result<Q
     Ok(Quantised { model, unit })
 }
 
-/// How far the scores of a quantised model can be from those that the original's library computes, on every input: from the leaves of each tree
-/// by itself. Rounded up; `None` where a sum of the original may leave the range of its type.
+/// How far the scores of a quantised model can be from those that the original's library computes,
+/// on every input. The bound follows from the leaves of each tree by itself and is rounded up.
+/// `None` if a sum of the original may leave the range of its type.
 ///
-/// For each tree the differences of its leaves lie between two numbers. Whatever leaves an input reaches, the difference of the exact scores is a sum of one
-/// such difference for each tree and that of the intercepts; the library's rounding comes on top, and the quantised model has none.
+/// For each tree the differences of corresponding leaves lie between two numbers. Whatever leaves
+/// an input reaches, the difference of the exact scores is the sum of one such difference for each
+/// tree and that of the intercepts. The library's rounding is added; the quantised model has none.
 pub fn bound_by_trees(original: &Ensemble, quantised: &Ensemble) -> Option<f64> {
     let rounding = original.rounding()?;
     let exact = |value: f64| Exact::from_f64(value);
-    // Everything is multiplied by what the original's sums are divided by, so that nothing has to be divided.
+    // Everything is multiplied by the divisor of the original's sums, so that no division is
+    // needed.
     let divisor = exact(original.accumulation().divisor())?;
     let mut bound = 0.0f64;
     for group in 0..original.group_count() {
@@ -135,7 +144,8 @@ fn exponent(read: &Read<'_>) -> Result<i64, Difference> {
     Ok(unit.exponent())
 }
 
-/// The numbers of the leaf at this place, before the factor: those that the model's leaf has.
+/// The numbers of the leaf at this place, before the factor is applied; as many as the model's leaf
+/// has.
 fn added(read: &Read<'_>, model: &Ensemble, tree: usize, place: usize) -> Result<Vec<u32>, Difference> {
     if !read.has("every") {
         return Ok(vec![read.table_at("leaf", place)?]);
@@ -153,7 +163,7 @@ fn added(read: &Read<'_>, model: &Ensemble, tree: usize, place: usize) -> Result
     }
 }
 
-/// Of two classes: is the whole number that decides the least sum of class 1?
+/// With two classes: is the whole number that decides the least sum of class 1?
 fn limit(read: &Read<'_>, model: &Ensemble, exponent: i64) -> Result<(), Difference> {
     let Decision::Threshold { group, threshold, strict } = *model.decision() else { return Ok(()) };
     let what = "the decision rules";
@@ -164,7 +174,8 @@ fn limit(read: &Read<'_>, model: &Ensemble, exponent: i64) -> Result<(), Differe
         let score = Exact::new(sum.into(), exponent);
         score > threshold || !strict && score == threshold
     };
-    // No sum reaches either end of what a number of 32 bits can be, so there the limit means never and always.
+    // No sum reaches either end of the range of 32-bit numbers, so a limit at an end means never or
+    // always.
     let limit = i64::from(limit);
     let end = i64::from(i32::MAX);
     same((limit == end || is_one(limit)) && (limit == -end || !is_one(limit - 1)), what)

@@ -1,7 +1,9 @@
-//! Reads an emitted file: the lines of its language's template, byte by byte, with the numbers and tables that stand in it.
+//! Reads an emitted file: the lines of its language's template, byte by byte, with the numbers and
+//! tables in them.
 //!
-//! This is the checker's own reader; the writer is `secateur-emit`. It accepts one spelling of each number and no line that the
-//! template does not have, so nothing that a compiler would see escapes it.
+//! This is the checker's own reader; the writer is `secateur-emit`. It accepts one spelling of each
+//! number and only the lines of the template, so a compiler sees nothing in the file that the
+//! reader has not checked.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,7 +16,7 @@ use super::text::{
 };
 use super::wasm;
 
-/// Why a file is not one that we emit.
+/// Why a file is not one that `secateur-emit` writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
     /// The line, counted from 1; 0 in a file that has none.
@@ -190,12 +192,12 @@ impl<'a> Lines<'a> {
     }
 
     fn wrong(&self, what: &str) -> Unreadable {
-        // A word of the file may be quoted, and be as long as the file.
+        // The message quotes words of the file, which may be as long as the file.
         Unreadable { line: self.at, what: what.chars().take(200).collect() }
     }
 }
 
-/// What a comment says that is all of a text, in one of these languages.
+/// Reads a text that consists of a head comment only, in one of these languages.
 pub(super) fn commented(text: &str, languages: &[Language]) -> Result<(Head, Digest), Unreadable> {
     let mut lines = Lines { lines: text.split('\n'), at: 0 };
     let read = head(&mut lines, languages)?;
@@ -217,7 +219,7 @@ fn head(lines: &mut Lines<'_>, languages: &[Language]) -> Result<(Head, Digest),
             .ok_or_else(|| lines.wrong(&format!("{prefix:?} should stand here")))
     };
     let name = field(lines, " * name: ")?;
-    // In Rust and WebAssembly the module has the name, and the file need not say which.
+    // In Rust and WebAssembly the module carries the name, so the name in the file is fixed.
     if !is_name(&name) || language != Language::C && name != "model" {
         return Err(lines.wrong("this cannot be the name of functions"));
     }
@@ -234,7 +236,7 @@ fn head(lines: &mut Lines<'_>, languages: &[Language]) -> Result<(Head, Digest),
         if line == " */" {
             return Ok((Head { language, name, parts }, source));
         }
-        // Whatever people read there ends no comment, joins no lines and makes no trigraph.
+        // Free text for people must not end the comment, continue a line or make a trigraph.
         let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b" _.,:;()=+-<>%'".contains(&byte);
         if !line.strip_prefix(" * ").is_some_and(|note| note.bytes().all(allowed)) {
             return Err(lines.wrong("this is not a line of the comment at the head"));
@@ -256,19 +258,20 @@ fn digest(text: &str) -> Option<Digest> {
 /// The number in brackets in the first line of a table.
 fn count_of(line: &str) -> Option<usize> {
     let inside = line.split_once('[')?.1.split_once(']')?.0;
-    // Rust has the type before the number.
+    // In Rust the type stands before the number.
     let count = inside.rsplit_once(' ').map_or(inside, |(_, count)| count);
     integer(count).map(|count| count as usize)
 }
 
-/// A decimal number in its one spelling: a leading zero would be octal in C.
+/// A decimal number in its only spelling: with a leading zero it would be octal in C.
 pub(super) fn integer(token: &str) -> Option<u32> {
     let canonical =
         token.bytes().all(|byte| byte.is_ascii_digit()) && (token == "0" || !token.starts_with('0'));
     if canonical { token.parse().ok() } else { None }
 }
 
-/// A number with a sign in its one spelling, from -(2^31 - 1) to 2^31 - 1: the one below these has no literal of its own in C.
+/// A number with a sign in its only spelling, from -(2^31 - 1) to 2^31 - 1. The next lower number
+/// has no literal in C.
 pub(super) fn signed(token: &str) -> Option<i32> {
     let (digits, sign) = match token.strip_prefix('-') {
         Some("0") => return None,
@@ -279,8 +282,10 @@ pub(super) fn signed(token: &str) -> Option<i32> {
     Some(sign * size)
 }
 
-/// The float of this type that has this key: its bits with the sign's set, or all inverted where it is negative, so that keys are in the order of numbers. The program
-/// gives both zeros the key of the first, and what is missing the largest of all keys; a threshold that no number is at most has the key 0.
+/// The float of this type that has this key. A key is the bits of the float with the sign bit set,
+/// or with all bits inverted if the float is negative, so that keys are ordered as the numbers are.
+/// The program gives -0.0 the same key as 0.0, and missing values the largest of all keys. A
+/// threshold that no number is less than or equal to has the key 0.
 pub(super) fn key(language: Language, token: &str, number: NumberType) -> Option<f64> {
     let digits = match language {
         Language::C => token.strip_suffix('u')?,
@@ -311,8 +316,8 @@ pub(super) fn float(language: Language, token: &str, number: NumberType) -> Opti
     }
 }
 
-/// A float of this type in Rust: the shortest decimals that read back as it. The standard library reads decimals as the compiler does, rounded
-/// once and to the nearest.
+/// A float of this type in Rust: the shortest decimals that read back as it. The standard library
+/// reads decimals as the compiler does, with a single rounding to the nearest.
 fn rust_float(token: &str, number: NumberType) -> Option<f64> {
     let (value, spelled) = match number {
         NumberType::F32 => {
@@ -337,7 +342,7 @@ fn rust_float(token: &str, number: NumberType) -> Option<f64> {
     (!value.is_finite() || spelled == token).then_some(value)
 }
 
-/// A float of this type in C: hexadecimal, its bits read off and nothing rounded.
+/// A float of this type in C: hexadecimal digits that are its bits, without any rounding.
 fn c_float(token: &str, number: NumberType) -> Option<f64> {
     let value = match token {
         "NAN" => return Some(f64::NAN),
@@ -354,8 +359,8 @@ fn c_float(token: &str, number: NumberType) -> Option<f64> {
     (number.round(value).to_bits() == value.to_bits()).then_some(value)
 }
 
-/// `0x1.8p+0` and its like, with a sign: `0x1`, digits of the fraction without zeros at the end, and an exponent with a sign. `0x0` starts zero and the
-/// subnormal doubles.
+/// `0x1.8p+0` and the like, with a sign: `0x1`, digits of the fraction without zeros at the end, and
+/// an exponent with a sign. Zero and the subnormal doubles start with `0x0`.
 fn hexadecimal(token: &str) -> Option<f64> {
     let (sign, rest) = match token.strip_prefix('-') {
         Some(rest) => (1u64, rest),
@@ -437,7 +442,7 @@ mod tests {
         }
         assert!(key(Language::C, "0u", NumberType::F64).is_some_and(f64::is_nan));
         assert_eq!(key(Language::Rust, "9223372036854775808", NumberType::F64), Some(0.0));
-        // NaN has no key of its own, minus zero that of zero.
+        // NaN has no key, and minus zero has that of zero.
         for token in
             ["4294967295", "4286578689", "2147483647", "8388606", "01", "+1", "-1", "1u", "", "4294967296"]
         {
@@ -484,7 +489,8 @@ mod tests {
         ] {
             assert_eq!(read(token), None, "{token}");
         }
-        // The type's own suffix, and no number that it would round.
+        // Only the suffix of the type is accepted, and only numbers that the type holds without
+        // rounding.
         assert_eq!(c_float("0x1p+0", NumberType::F32), None);
         assert_eq!(c_float("0x1.999999999999ap-4f", NumberType::F32), None);
         assert_eq!(c_float("0x1p+200f", NumberType::F32), None);

@@ -1,4 +1,5 @@
-//! Does an emitted file compute what a model does? From the tables to the questions that they make the program ask.
+//! Does an emitted file compute what a model does? Works out from the tables which questions the
+//! program asks, and compares these with the model's.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +15,8 @@ use super::text::{Language, PROBABILITIES};
 use super::unpack::{Unpacked, unpacked};
 use crate::Difference;
 
-/// Compares an emitted file with the model that it should be. `link` is how its scores become probabilities, where the file has these.
+/// Compares an emitted file with the model that it should be. `link` is how scores become
+/// probabilities, if the file has these.
 pub fn same_source(original: &Ensemble, link: Link, file: &SourceFile) -> Result<(), Difference> {
     let read = Read::new(original, file)?;
     read.parts(false)?;
@@ -25,12 +27,12 @@ pub fn same_source(original: &Ensemble, link: Link, file: &SourceFile) -> Result
 }
 
 impl SourceFile {
-    /// The digest of the model that it names as its source.
+    /// The digest of the model that the file names as its source.
     pub fn source(&self) -> Digest {
         self.source
     }
 
-    /// Are its leaves small whole numbers ([`super::quantised`]), and not the model's own?
+    /// Are the leaves small whole numbers ([`super::quantised`]) instead of the model's own?
     pub fn is_quantised(&self) -> bool {
         self.head.has("quantised")
     }
@@ -46,7 +48,8 @@ struct Place {
     leaf: usize,
 }
 
-/// Asked of every leaf: of which tree, which leaf of the model, and at which place of the file's leaves it stands.
+/// Called for every leaf with the tree, the leaf of the model, and the place among the file's
+/// leaves.
 pub(super) type AtLeaf<'a> = &'a mut dyn FnMut(usize, LeafId, usize) -> Result<bool, Difference>;
 
 pub(super) struct Read<'a> {
@@ -93,7 +96,7 @@ impl<'a> Read<'a> {
         Ok(count as usize)
     }
 
-    /// A number in the text, of the type that its spelling says.
+    /// A number in the text, whose spelling determines its type.
     fn number(&self, name: &str) -> Result<f64, Difference> {
         let token = self.token(name)?;
         let value = self.float(token, NumberType::F64).or_else(|| self.float(token, NumberType::F32));
@@ -125,8 +128,9 @@ impl<'a> Read<'a> {
         }
     }
 
-    /// What the model needs of the text, and nothing that it does not have. With quantised leaves the text adds whole numbers, in whose unit
-    /// average and threshold are contained, and the largest sum decides between several.
+    /// Checks that the file has exactly the parts that the model needs. With quantised leaves the
+    /// text adds whole numbers. Average and threshold are then contained in their unit, and of
+    /// several sums the largest decides.
     pub(super) fn parts(&self, quantised: bool) -> Result<(), Difference> {
         let model = self.model;
         let (accumulation, trees) = (model.accumulation(), model.trees());
@@ -164,7 +168,7 @@ impl<'a> Read<'a> {
             Decision::ArgmaxSoftmax(Softmax::LightGbm) => expect("softmax64", true),
             Decision::ArgmaxSigmoid { .. } => expect("sigmoid", true),
         }
-        // How the tables are laid out is the writer's choice; what they say is compared below.
+        // The layout of the tables is the writer's choice; their content is compared below.
         let layout = [
             "header", "double", "math", "numbers", "keys", "steps", "zeros", "chunks", "sets", "equals",
             "splits", "tests", "full", "words", "small", "each", "every", "listed",
@@ -172,7 +176,7 @@ impl<'a> Read<'a> {
         let chosen = |part: &&str| !layout.contains(part) && !PROBABILITIES.contains(part);
         let said: BTreeSet<&str> = self.file.head.parts.iter().copied().filter(chosen).collect();
         same(said == parts, "the parts of the program")?;
-        // A model of several scores has its trees add to one of them each, or all to all.
+        // In a model with several scores each tree adds to one of them, or each adds to all.
         let several = model.group_count() > 1 && !trees.is_empty();
         same(self.has("each") != self.has("every") || !several, "the parts of the program")?;
         same(several || !self.has("each") && !self.has("every"), "the parts of the program")?;
@@ -183,17 +187,20 @@ impl<'a> Read<'a> {
         let laid_out = ["tests", "words", "small"].into_iter().filter(|part| self.has(part)).count();
         same(laid_out == 0 || laid_out == 1 && is_text && self.has("splits"), "the parts of the program")?;
         same(self.has("tests") || !self.has("full"), "the parts of the program")?;
-        // Steps are a way to search among keys, and write ranks as these layouts read them.
+        // Part `steps` is a way to search among keys, and writes ranks in the form that these
+        // layouts read.
         let ranked = self.has("keys") && (self.has("full") || self.has("words"));
         same(ranked || !self.has("steps"), "the parts of the program")?;
-        // A word is a leaf of 32 bits, and the ranks that it is compared with are written beside the steps.
+        // A word can only hold a leaf of 32 bits, and the words are compared with ranks that part
+        // `steps` writes.
         let one_number = self.has("f32_sums") && !self.has("listed") && !self.has("every");
         same(self.has("steps") && one_number || !self.has("words"), "the parts of the program")?;
         same(!quantised || !self.has("listed"), "the parts of the program")?;
         self.doubles()
     }
 
-    /// Are the probabilities those that the model's library makes of the scores, up to its exponential function?
+    /// Are the probabilities those that the model's library computes from the scores, apart from
+    /// the bits of its exponential function?
     pub(super) fn probabilities(&self, link: Link) -> Result<(), Difference> {
         let what = "the probabilities";
         let said: Vec<&str> = PROBABILITIES.into_iter().filter(|part| self.has(part)).collect();
@@ -226,16 +233,16 @@ impl<'a> Read<'a> {
         }
     }
 
-    /// Wherever the text computes with doubles it asks the compiler for real ones.
+    /// If the text computes with doubles, it asks the compiler for IEEE doubles.
     fn doubles(&self) -> Result<(), Difference> {
         if self.file.head.language != Language::C {
-            // The types of the others are IEEE's everywhere.
+            // Types of the other languages are those of IEEE everywhere.
             return Ok(());
         }
         let cut = self.has("threshold") && !self.has("quantised") && !self.token("threshold")?.ends_with('f');
         let parts =
             ["f64_input", "f64_sums", "average_raw", "average_class", "softmax32", "softmax64", "sigmoid"];
-        // Of all rules of probabilities only one does without doubles.
+        // Only one rule of probabilities needs no doubles.
         let probable = self.has("probabilities") && (self.has("quantised") || !self.has("p_logistic32"));
         let used = cut || probable || parts.into_iter().any(|part| self.has(part));
         same(self.has("double") || !used, "the types that the compiler is asked for")?;
@@ -248,7 +255,8 @@ impl<'a> Read<'a> {
         same(self.has("math") || finite && !exponentials, "the functions that the compiler is asked for")
     }
 
-    /// Thresholds are in order, and every index in these tables is within the table that it points into.
+    /// Thresholds are in order, and every index in these tables is within the table that it points
+    /// into.
     pub(super) fn columns(&self) -> Result<(), Difference> {
         let what = "the tables of columns";
         let features = self.model.features().len();
@@ -268,7 +276,7 @@ impl<'a> Read<'a> {
             }
             for pair in self.integers("first_threshold")?.windows(2) {
                 let column = &thresholds[pair[0] as usize..pair[1] as usize];
-                // What is NaN is above no number, so it may stand before all others.
+                // No number is above a NaN, so a NaN may stand before all others.
                 let ordered =
                     column.windows(2).all(|pair| pair[0].is_nan() && !pair[1].is_nan() || pair[0] < pair[1]);
                 same(ordered && (self.has("chunks") || column.len() <= 255), "the thresholds")?;
@@ -295,8 +303,9 @@ impl<'a> Read<'a> {
         same(self.count("bins")? == bins.max(1), what)
     }
 
-    /// The search by steps looks at the thresholds of a column from the largest power of two that is at most their number, so there is at
-    /// least one; and it writes at least one bin, which has the column's own number where there are as many bins as columns.
+    /// The search by steps begins at the largest power of two that is at most the number of a
+    /// column's thresholds, so there has to be at least one threshold. It also writes at least one
+    /// bin, which has the column's own number if there are as many bins as columns.
     fn steps(&self) -> Result<(), Difference> {
         let (first, bins) = (self.integers("first_threshold")?, self.integers("first_bin")?);
         let counts: Vec<u32> = first.windows(2).map(|pair| pair[1] - pair[0]).collect();
@@ -336,7 +345,8 @@ impl<'a> Read<'a> {
     /// Which inputs count as zero.
     pub(super) fn window(&self) -> Result<(), Difference> {
         let Some(window) = self.model.domain().zero_window else { return Ok(()) };
-        // The program compares in the type of inputs: the largest of its numbers within the window is as good.
+        // The program compares in the type of inputs, so the largest number of that type within the
+        // window has the same effect.
         let found = self.float(self.token("window")?, self.input);
         let floor = self.input.floor(window);
         let mut fits = window >= 0.0 && found.map(f64::to_bits) == Some(floor.to_bits());
@@ -351,7 +361,7 @@ impl<'a> Read<'a> {
         if self.has("splits") { self.integers("node_bin").map_or(0, <[u32]>::len) } else { 0 }
     }
 
-    /// How many leaves the tables have room for.
+    /// The number of leaves that the tables have room for.
     fn leaf_places(&self) -> Result<usize, Difference> {
         if !self.has("trees") {
             return Ok(0);
@@ -366,13 +376,13 @@ impl<'a> Read<'a> {
         Ok(values / width)
     }
 
-    /// Walks all trees: every question is the model's, and every leaf is one of which `leaf` says yes.
+    /// Walks all trees: every question has to be the model's, and `leaf` has to accept every leaf.
     pub(super) fn trees(&self, leaf: AtLeaf<'_>) -> Result<(), Difference> {
         let mut at = Place { node: 0, leaf: 0 };
         for (index, tree) in self.model.trees().iter().enumerate() {
             self.tree(index, tree, &mut at, leaf)?;
         }
-        // Nothing is left over, so every number of the tables was looked at.
+        // No entry is left over, so every number of the tables was compared.
         if self.has("splits") {
             let as_many = |name| self.integers(name).map(|table| table.len() == at.node);
             same(as_many("node_rank")? && as_many("node_left")?, "the number of nodes")?;
@@ -405,7 +415,8 @@ impl<'a> Read<'a> {
         if inner > nodes - at.node || inner + 1 > leaves - at.leaf {
             return differ(NodeId(0), "shape");
         }
-        // Pairs of a subtree here (first node, inner nodes, first leaf) and a node there.
+        // Pairs of a subtree in the file (first node, inner nodes, first leaf) and a node of the
+        // model.
         let mut open = vec![(at.node, inner, at.leaf, NodeId(0))];
         while let Some((node, inner, leaf, theirs)) = open.pop() {
             match (inner, tree.node(theirs)) {
@@ -419,7 +430,7 @@ impl<'a> Read<'a> {
                     if inner_left >= inner {
                         return differ(theirs, "shape");
                     }
-                    // The text ends its walk where a number says so, and not because it counts.
+                    // The program does not count nodes: it ends its walk where this number says so.
                     if self.has("tests")
                         && !self.has("full")
                         && (self.table_at("node_end", node)? == 1) != (inner_left + 1 == inner)
@@ -445,7 +456,8 @@ impl<'a> Read<'a> {
         self.integers(name)?.get(at).copied().ok_or(Difference::Part("the tables of nodes"))
     }
 
-    /// Does a leaf add the same numbers? What the library multiplies by the tree's weight and rounds is done already.
+    /// Does a leaf add the same numbers? The file holds the leaf after it was multiplied by the
+    /// tree's weight and rounded, as the library does.
     fn same_leaf(&self, tree: &Tree, theirs: LeafId, leaf: usize) -> Result<bool, Difference> {
         let theirs = tree.leaf(theirs);
         let rounded = |value: f64| self.number.round(tree.weight() * value).to_bits();
@@ -474,7 +486,7 @@ impl<'a> Read<'a> {
         Ok(true)
     }
 
-    /// Do the same values go left?
+    /// Do the same values go left in both?
     fn same_question(&self, split: Split<'_>, bin: usize, rank: usize) -> Result<bool, Difference> {
         if bin < self.number_bins {
             return self.same_comparison(split, bin, rank);
@@ -493,7 +505,7 @@ impl<'a> Read<'a> {
         }
         let Test::Equal { value } = split.test else { return Ok(false) };
         let found = self.floats("equal_value")?[equal];
-        // A number that inputs cannot be stands as NaN, which equals nothing.
+        // A number that no input can be is written as NaN, which equals nothing.
         let same_value = if self.input.round(value) == value { found == value } else { found.is_nan() };
         let sides = self.integers("equal_sides")?[equal];
         let feature = self.integers("equal_feature")?[equal] as usize;
@@ -520,7 +532,8 @@ impl<'a> Read<'a> {
             _ => return Ok(false),
         };
         let sides_fit = feature == split.feature.index() && (sides & 1 == 1) == split.missing_left;
-        // `x <= most` for numbers x of the type of inputs, and nothing where most is NaN.
+        // This is `x <= most` for numbers x of the type of inputs; if most is NaN, no number goes
+        // left.
         let above = if most == f64::INFINITY { f64::INFINITY } else { self.input.next_up(most) };
         let below = |threshold: f64| {
             if most.is_nan() {
@@ -553,7 +566,7 @@ impl<'a> Read<'a> {
             CategoryRule::TruncateNonNegative => (0, listed.is_empty()),
             CategoryRule::Truncate => (1, listed.is_empty()),
             CategoryRule::Whole | CategoryRule::Hashed => (2, listed.is_empty()),
-            // A number that inputs cannot be stands as NaN, which equals nothing.
+            // A number that no input can be is written as NaN, which equals nothing.
             CategoryRule::Listed(values) => {
                 let same_value = |(&ours, &theirs): (&f64, &f64)| {
                     if self.input.round(theirs) == theirs { ours == theirs } else { ours.is_nan() }
@@ -583,7 +596,7 @@ fn is_partition(firsts: &[u32], count: usize, end: usize) -> bool {
         && firsts.windows(2).all(|pair| pair[0] <= pair[1])
 }
 
-/// The same of a table that has one zero where it would have nothing.
+/// The same for a table that holds a single zero if it would otherwise be empty.
 fn is_padded_partition<T: Default + PartialEq>(firsts: &[u32], count: usize, table: &[T]) -> bool {
     is_partition(firsts, count, table.len()) || table == [T::default()] && is_partition(firsts, count, 0)
 }

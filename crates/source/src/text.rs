@@ -1,15 +1,20 @@
-//! The fixed text of emitted source: a template for each language, whose lines stand or fall by the parts that a model has.
+//! The fixed text of emitted source: a template for each language. Which of its lines a file has
+//! depends on the parts that the model has.
 //!
-//! Nothing in an emitted file is free but numbers, tables, a name and a comment. Whoever writes one fills in the lines that
-//! [`lines`] gives; whoever reads one demands these lines byte by byte. So the program that users compile is this text, which is
-//! trusted, tested and small.
+//! Only numbers, tables, a name and a comment vary in an emitted file. The writer fills in the
+//! lines that [`lines`] gives, and the reader demands these lines byte by byte. So the program that
+//! users compile is this text, which is trusted, tested and small.
 //!
-//! A line of a template starts with `@`, conditions and a space where it belongs to some models only: parts that a model must
-//! have, or with `!` must not have, with `+` between them. `$NAME`, `$T`, `$K`, `$S` and `$P` are the name, the type of inputs, that of their keys, the type of
-//! sums and that of probabilities. `{number}` is a place for a number. A line `[conditions table TYPE]` is a place for a table: of unsigned numbers without a
-//! type, else `IN` of the type of inputs, `KEY` of that of their keys, `SUM` of that of sums, `HALF` and `WORD` of unsigned numbers of 16 and of 32 bits.
+//! If a line of a template belongs to some models only, it starts with `@`, conditions and a space.
+//! A condition is a part that a model must have, or, after `!`, must not have; `+` joins
+//! conditions. `$NAME` is the name, `$T` the type of inputs, `$K` that of their keys, `$S` that of
+//! sums and `$P` that of probabilities. `{number}` is a place for a number. A line `[conditions
+//! table TYPE]` is a place for a table. Without a type its entries are unsigned numbers; with `IN`
+//! they have the type of inputs, with `KEY` that of their keys, with `SUM` that of sums, and with
+//! `HALF` and `WORD` they are unsigned numbers of 16 and of 32 bits.
 //!
-//! WebAssembly has code that is the same for all models. Its template says which numbers and tables a model has, and in which order.
+//! The code for WebAssembly is the same for all models. Its template says which numbers and tables
+//! a model has, and in which order.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +53,7 @@ impl Language {
         }
     }
 
-    /// The language's word for whole numbers of 32 bits with a sign.
+    /// The name of the language's type for whole numbers of 32 bits with a sign.
     pub fn signed(self) -> &'static str {
         match self {
             Self::C => "int32_t",
@@ -56,7 +61,8 @@ impl Language {
         }
     }
 
-    /// The language's word for whole numbers without a sign that have as many bits as a float type.
+    /// The name of the language's type for unsigned whole numbers with as many bits as a float
+    /// type.
     pub fn key(self, number: NumberType) -> &'static str {
         match (self, number) {
             (Self::C, NumberType::F32) => "uint32_t",
@@ -66,7 +72,7 @@ impl Language {
         }
     }
 
-    /// The language's word for a float type.
+    /// The name of the language's type for floats of this width.
     pub fn float(self, number: NumberType) -> &'static str {
         match (self, number) {
             (Self::C, NumberType::F32) => "float",
@@ -82,7 +88,7 @@ pub fn first_line(language: Language) -> String {
     format!("/* A tree ensemble as {}, packed by secateur, source format 1. Do not edit.", language.name())
 }
 
-/// The parts that a model can have. Types and names of tables follow from them.
+/// The parts that a model can have. They determine the types and the names of the tables.
 pub const PARTS: [&str; 32] = [
     "f32_input",
     "f64_input",
@@ -118,10 +124,10 @@ pub const PARTS: [&str; 32] = [
     "strict",
 ];
 
-/// Further parts: which rule of several scores decides.
+/// Further parts: the rule by which one of several scores decides.
 pub const RULES: [&str; 4] = ["argmax", "softmax32", "softmax64", "sigmoid"];
 
-/// Further parts: that there are probabilities, and by which rule scores become these.
+/// Further parts: whether there are probabilities, and the rule that computes them from scores.
 pub const PROBABILITIES: [&str; 8] = [
     "probabilities",
     "p_logistic32",
@@ -133,7 +139,7 @@ pub const PROBABILITIES: [&str; 8] = [
     "p_identity",
 ];
 
-/// What an emitted file is made of, as its head says.
+/// The properties of an emitted file that its head states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Which language.
@@ -214,7 +220,7 @@ pub enum Entries {
     Signed,
     /// Floats.
     Float(NumberType),
-    /// Floats as whole numbers without a sign, of as many bits and in the same order.
+    /// Floats stored as unsigned whole numbers with as many bits, in the order of the floats.
     Key(NumberType),
 }
 
@@ -237,7 +243,7 @@ impl Piece {
     }
 }
 
-/// The lines behind the comment at the head.
+/// The lines after the comment at the head.
 pub fn lines(head: &Head) -> Vec<Line> {
     let mut lines = Vec::new();
     for line in head.language.template().lines() {
@@ -321,7 +327,7 @@ pub fn table_end(language: Language) -> &'static str {
     }
 }
 
-/// The language's words for unsigned integers of 8, 16 and 32 bits.
+/// The names of the language's types for unsigned integers of 8, 16 and 32 bits.
 pub fn unsigned(language: Language) -> [(&'static str, u64); 3] {
     match language {
         Language::C => [("uint8_t", 0xff), ("uint16_t", 0xffff), ("uint32_t", 0xffff_ffff)],
@@ -338,7 +344,8 @@ const KEYWORDS: &str = "auto break case char const continue default do double el
     as crate dyn fn impl in let loop match mod move mut pub ref self super trait type unsafe use where async await abstract \
     become box final macro override priv typeof unsized yield gen";
 
-/// Can the functions' names start with this? A letter, then letters, digits and underscores, at most 40 of them, and no word of C, C++ or Rust.
+/// Can the functions' names start with this? It has to be a letter followed by letters, digits and
+/// underscores, at most 40 characters in all, and not a keyword of C, C++ or Rust.
 pub fn is_name(name: &str) -> bool {
     let mut bytes = name.bytes();
     bytes.next().is_some_and(|first| first.is_ascii_alphabetic())

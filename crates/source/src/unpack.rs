@@ -1,6 +1,8 @@
-//! From the ways in which a file may lay out its trees to the numbers of each node and leaf: `inner`, `node_bin`, `node_rank`, `node_left`, and what the leaves add, in
-//! preorder. What the text reads from `node_test` and `node_skip` (part `tests`), from trees that are filled up (part `full`), from words (part `words`) or from bits (part
-//! `small`), is what is read here.
+//! Converts the layouts in which a file may store its trees into one form: the numbers of each node
+//! (`inner`, `node_bin`, `node_rank`, `node_left`) and what the leaves add, in preorder. Each
+//! layout is read here as the program's text reads it: from `node_test` and `node_skip` (part
+//! `tests`), from trees that are filled up to equal depth (part `full`), from words (part `words`)
+//! or from bits (part `small`).
 
 use std::collections::BTreeMap;
 
@@ -16,10 +18,11 @@ pub(super) struct Unpacked {
 }
 
 const WHAT: &str = "the tables of nodes";
-/// No rank is above this one, so that every row goes left: what fills a tree up, and stands above a leaf that is a whole tree.
+/// No row has a rank above this one, so every row goes left. Such tests fill up a tree, and stand
+/// above a leaf in layouts whose first levels have no leaves.
 const NEVER_RIGHT: u32 = 255;
 
-/// The numbers of every node, where the file has them in another layout than in tables of their own.
+/// The numbers of every node, if the file has them in another layout than in tables of their own.
 pub(super) fn unpacked(file: &SourceFile) -> Result<Unpacked, Difference> {
     let has = |part| file.head.has(part);
     let mut tables = Unpacked::default();
@@ -51,7 +54,7 @@ pub(super) fn unpacked(file: &SourceFile) -> Result<Unpacked, Difference> {
         let inner = table(file, "inner")?;
         let nodes: u64 = inner.iter().map(|&inner| u64::from(inner)).sum();
         let widths = [width(file, "bin_bits")?, width(file, "rank_bits")?, width(file, "left_bits")?];
-        // A node is read as a whole, and a rank is compared with a byte.
+        // The program reads a node at once, and compares a rank with a byte.
         same(widths[1] <= 8 && widths.iter().sum::<u32>() < 32, WHAT)?;
         let mut columns = bits(table(file, "node_bits")?, nodes, &widths)?.into_iter();
         for name in ["node_bin", "node_rank", "node_left"] {
@@ -96,14 +99,17 @@ impl Nodes {
     }
 }
 
-/// Trees that are filled up to so many levels: the tests of each from place 1 on, those below place i at 2i and 2i + 1. A test whose rank no row is above stands where the tree
-/// has a leaf, and below it there are no others. The second is where the leaves are: the first place of each, and of how many places they are to have the same number.
+/// Trees that are filled up to `levels` levels. The tests of each tree stand from place 1 on, and
+/// the two tests below place i at 2i and 2i + 1. Where the tree has a leaf above the last level,
+/// there is a test with a rank that no row is above, and all places below it have such tests too.
+/// The second result says where the leaves are: for each leaf its first place, and the number of
+/// places that must all hold the same number.
 fn full(tests: &[u32], trees: usize, levels: u32) -> Result<(Nodes, Vec<(usize, usize)>), Difference> {
     enum Visit {
         Place(usize),
         LeftDone(usize),
     }
-    // The text has code for so many levels.
+    // The program's text has code for these numbers of levels.
     same((1..=8).contains(&levels), WHAT)?;
     let width = 1usize << levels;
     same(trees.checked_mul(width) == Some(tests.len()), WHAT)?;
@@ -122,7 +128,7 @@ fn full(tests: &[u32], trees: usize, levels: u32) -> Result<(Nodes, Vec<(usize, 
             };
             let test = if place < width { tests[place] } else { NEVER_RIGHT << 8 };
             if test == NEVER_RIGHT << 8 {
-                // The places of all levels below, down to those of leaves.
+                // All places below, level by level, down to those of the leaves.
                 let mut below = (place, 1);
                 while below.0 < width {
                     let filled = &tests[below.0..below.0 + below.1];
@@ -140,7 +146,7 @@ fn full(tests: &[u32], trees: usize, levels: u32) -> Result<(Nodes, Vec<(usize, 
     Ok((nodes, leaves))
 }
 
-/// The numbers of each leaf, once: where it has several places, all have the same.
+/// The numbers of each leaf, once. If a leaf has several places, all of them must hold the same.
 fn filled<T: Copy>(
     values: &[T],
     leaves: &[(usize, usize)],
@@ -160,18 +166,22 @@ fn filled<T: Copy>(
     Ok(all)
 }
 
-/// Trees in preorder, as many words each as the second table says. A leaf is the bits of a float. The word of an inner node has its bin, 256 where a leaf is on its right, 512
-/// where one is on its left, 1024 times the words on its left, and 2^24 times its rank. The first `sure` levels have no leaves, and the text does not ask there whether it has come to
-/// one: where the model has one, it stands below nodes of rank 255 in the levels from its own on, the last of them with 512, and nothing on the right of any.
+/// Trees in preorder; the second table says how many words each has. The word of a leaf is the bits
+/// of a float. The word of an inner node is the sum of its bin, 256 if a leaf is on its right, 512
+/// if a leaf is on its left, 1024 times the number of words on its left, and 2^24 times its rank.
+/// The first `sure` levels have no leaves, and the program does not test for leaves there. If the
+/// model has a leaf in one of these levels, then nodes of rank 255 stand there instead, one for
+/// each level from that of the leaf to the level `sure`; only the last of them has the 512, and
+/// none has anything on its right. The leaf follows them.
 fn words(words: &[u32], sizes: &[u32], sure: u32) -> Result<(Nodes, Vec<f64>), Difference> {
     enum Visit {
-        /// What stands here, at this level, the first of which is 1.
+        /// A node is expected at this level; the root has level 1.
         Node(u32),
         Leaf,
-        /// The left side of this node is complete, which stood at this word.
+        /// The left side of this node, whose word is at this place, is complete.
         LeftDone(usize, usize),
     }
-    // The text has code for so many levels.
+    // The program's text has code for these numbers of levels.
     same((1..=4).contains(&sure), WHAT)?;
     let (mut nodes, mut leaves) = (Nodes::default(), Vec::new());
     let mut rest = words;
@@ -186,7 +196,7 @@ fn words(words: &[u32], sizes: &[u32], sure: u32) -> Result<(Nodes, Vec<f64>), D
             match visit {
                 Visit::LeftDone(node, place) => {
                     nodes.left_done(node);
-                    // Where a row goes on that goes right.
+                    // The number of words to skip for a row that goes right.
                     same(word(place)? >> 10 & 0x3fff == (at - place - 1) as u32, WHAT)?;
                 }
                 Visit::Leaf => {
@@ -202,9 +212,10 @@ fn words(words: &[u32], sizes: &[u32], sure: u32) -> Result<(Nodes, Vec<f64>), D
                 }
                 Visit::Node(level) => {
                     let own = word(at)?;
-                    // A rank that no row is above is for leaves of the first levels alone.
+                    // Only nodes that stand for a leaf of the first levels have a rank that no row
+                    // is above.
                     same(own >> 24 != NEVER_RIGHT, WHAT)?;
-                    // The text looks for leaves from the last of these levels on.
+                    // The program tests for leaves only from the last of these levels on.
                     same(level >= sure || own & (256 | 512) == 0, WHAT)?;
                     let node = nodes.push(own & 255, own >> 24);
                     let side = |leaf: u32| if own & leaf != 0 { Visit::Leaf } else { Visit::Node(level + 1) };
@@ -220,10 +231,11 @@ fn words(words: &[u32], sizes: &[u32], sure: u32) -> Result<(Nodes, Vec<f64>), D
     Ok((nodes, leaves))
 }
 
-/// A test is a bin and 256 times a rank. A skip is twice the distance to the node on the right, which the nodes on the left lie between, and 1 where there is a
-/// leaf in place of that node (`node_end`).
+/// A test is a bin plus 256 times a rank. A skip is twice the distance to the node on the right
+/// (the nodes of the left side lie between), plus 1 if the right side is a leaf instead of a node
+/// (`node_end`).
 fn tests_of(tests: &[u32], skips: &[u32]) -> Result<BTreeMap<&'static str, Vec<u32>>, Difference> {
-    // The text compares a test with a number of 16 bits.
+    // The program compares a test with a number of 16 bits.
     same(tests.len() == skips.len() && tests.iter().all(|&test| test <= 0xffff), WHAT)?;
     same(skips.iter().all(|&skip| skip >= 2), WHAT)?;
     Ok(BTreeMap::from([
@@ -234,11 +246,12 @@ fn tests_of(tests: &[u32], skips: &[u32]) -> Result<BTreeMap<&'static str, Vec<u
     ]))
 }
 
-/// As many numbers of each width as `count` says, one after the other, from the lowest bit of each word on. Behind them there are only zeros, with one word more than they
-/// need, so that the text may read the word behind any other.
+/// For each width as many numbers as `count` says. The numbers are packed one after the other,
+/// starting at the lowest bit of each word. After them there are only zeros, and one word more than
+/// the numbers need, because the program may read the word after any other.
 fn bits(words: &[u32], count: u64, widths: &[u32]) -> Result<Vec<Vec<u32>>, Difference> {
     let all: u64 = widths.iter().map(|&width| u64::from(width)).sum();
-    // The text counts bits in numbers of 32 bits.
+    // The program counts bits in numbers of 32 bits.
     let end = count.checked_mul(all).filter(|&end| end <= u64::from(u32::MAX));
     let end = end.ok_or(Difference::Part(WHAT))?;
     same(words.len() as u64 == end.div_ceil(32) + 1, WHAT)?;
@@ -253,7 +266,7 @@ fn bits(words: &[u32], count: u64, widths: &[u32]) -> Result<Vec<Vec<u32>>, Diff
             at += u64::from(width);
         }
     }
-    // No width is larger than its numbers need: a file has one spelling.
+    // No width is larger than its numbers need, so that a file has only one spelling.
     let needed =
         |column: &[u32]| (32 - column.iter().fold(0, |all, number| all | number).leading_zeros()).max(1);
     same(columns.iter().zip(widths).all(|(column, &width)| needed(column) == width), WHAT)?;
@@ -272,7 +285,8 @@ fn number(file: &SourceFile, name: &str) -> Result<u32, Difference> {
     token.ok_or(Difference::Part("the numbers of the program"))
 }
 
-/// A number of bits: at least one, so that no place lies behind the last word, and fewer than a word has.
+/// A number of bits: at least one, so that every position lies within the words, and fewer than a
+/// word has.
 fn width(file: &SourceFile, name: &str) -> Result<u32, Difference> {
     let width = number(file, name)?;
     same((1..32).contains(&width), "the numbers of the program")?;
@@ -311,7 +325,8 @@ mod tests {
 
     #[test]
     fn trees_that_are_filled_up_have_one_spelling() {
-        // A node with a leaf on its left and a node on its right; and a tree that is a leaf.
+        // A tree with a node that has a leaf on its left and a node on its right, and a tree that
+        // is a leaf.
         let never = NEVER_RIGHT << 8;
         let tests = [0, 3 << 8 | 1, never, 2 << 8, 0, never, never, never];
         let (nodes, leaves) = full(&tests, 2, 2).unwrap();
@@ -390,7 +405,8 @@ mod tests {
             for other in (0..=5).filter(|&other| other != sure) {
                 assert!(words(tree, &sizes, other).is_err(), "{other} levels in place of {sure}");
             }
-            // One bit of a node more or less. What its bin and rank are is for the comparison with the model to say.
+            // Flips one bit of a node. A wrong bin or rank is for the comparison with the model to
+            // find.
             for (place, &word) in tree.iter().enumerate().filter(|&(_, word)| ![a, b, c].contains(word)) {
                 let bits = if word >> 24 == NEVER_RIGHT { 0..32 } else { 8..24 };
                 for bit in bits {

@@ -1,11 +1,15 @@
-//! A model as a WebAssembly module: fixed code (`template.wat`, as bytes `template.wasm`), and data that has the tables.
+//! A model as a WebAssembly module: fixed code (`template.wat`, as bytes `template.wasm`), and data
+//! that has the tables.
 //!
-//! A module is, in this order: a section for people and for us (name, parts and source, as at the head of source), the sections of the template, with as
-//! many pages of memory as the model needs, and one piece of data from address 0 on. The reader takes the comment and the data out of a file, reads
-//! the data, and demands that the module which these make is the file, byte by byte. So nothing but the comment and the data is free.
+//! A module has, in this order: a section with a comment for people and for the reader (name, parts
+//! and source, as at the head of emitted source), the sections of the template with as many pages
+//! of memory as the model needs, and one piece of data from address 0 on. The reader takes the
+//! comment and the data out of a file, reads the data, builds the module of this comment and data,
+//! and demands that it equals the file byte by byte. So only the comment and the data can vary.
 //!
-//! The data starts with the header that `template.wat` describes. Every field follows from the others or is a number of the model, every table stands
-//! behind the one before, at the next multiple of 8, and what the model's parts do not have is zero.
+//! The data starts with the header that `template.wat` describes. Every field either follows from
+//! the others or is a number of the model. Every table starts after the one before, at the next
+//! multiple of 8, and everything that the model's parts do not use is zero.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +50,8 @@ const FLAGS: [&str; 17] = [
     "sigmoid",
 ];
 
-/// The whole numbers of the header from its second on, 4 bytes each; those with a meaning of their own here are behind them.
+/// The whole numbers of the header from its second on, 4 bytes each. The numbers with a meaning of
+/// their own come after them.
 const COUNTS: [&str; 9] =
     ["features", "outputs", "used", "number_bins", "sets", "equals", "bins", "trees", "group"];
 const NODE_BYTES: usize = 40;
@@ -96,13 +101,14 @@ pub struct WasmData {
     pub floats: BTreeMap<&'static str, Vec<f64>>,
 }
 
-/// The module of a model. `comment` is the comment at the head of source. Nothing where the model is larger than addresses reach.
+/// The module of a model. `comment` is the comment at the head of source. `None` if the model needs
+/// more memory than addresses reach.
 pub fn wasm_module(comment: &str, head: &Head, data: &WasmData) -> Option<Vec<u8>> {
     let (bytes, end) = data.bytes(head)?;
     Some(module(comment, &bytes, end))
 }
 
-/// The module of a comment and data whose memory ends there.
+/// The module with this comment and data, whose memory ends at `end`.
 fn module(comment: &str, data: &[u8], end: u64) -> Vec<u8> {
     let mut module = MAGIC.to_vec();
     let mut section = |id: u8, parts: &[&[u8]]| {
@@ -147,7 +153,8 @@ pub(super) fn parse(bytes: &[u8]) -> Result<SourceFile, Unreadable> {
     Ok(file)
 }
 
-/// A number of the header, spelled as in Rust. What it stands for is judged where it is compared with the model.
+/// A number of the header, spelled as in Rust. Whether it is right is decided by the comparison
+/// with the model.
 fn spelled(name: &str, value: f64, input: NumberType) -> String {
     match name {
         // A whole number, if it is one: the code compares sums with it.
@@ -159,7 +166,8 @@ fn spelled(name: &str, value: f64, input: NumberType) -> String {
     }
 }
 
-/// The comment and the data of a module that has the sections of ours. What else it has is compared later.
+/// The comment and the data of a module with the expected sections. Everything else in it is
+/// compared later.
 fn taken(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let mut sections = Sections(bytes.strip_prefix(MAGIC)?);
     let (0, comment) = sections.next()? else { return None };
@@ -298,7 +306,7 @@ impl WasmData {
                             table.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
                             table.len()
                         }
-                        // The template has neither.
+                        // The template has no tables of these types.
                         Entries::Key(_) | Entries::Half | Entries::Word => return None,
                         Entries::Float(number) => {
                             let table = self.floats.get(name)?;
@@ -335,7 +343,7 @@ fn places(row: usize, features: u64, outputs: u64, bins: u64) -> [u64; 4] {
     [row, scores, bins_at, bins_at + bins]
 }
 
-/// A float of a table. There is one NaN.
+/// The bytes of a float of a table. All NaNs have the same bytes.
 fn float_bytes(value: f64, number: NumberType) -> Vec<u8> {
     match number {
         NumberType::F32 if value.is_nan() => 0x7fc0_0000u32.to_le_bytes().to_vec(),
@@ -362,7 +370,8 @@ impl Reader<'_> {
         Some(f64::from_le_bytes(bytes.try_into().ok()?))
     }
 
-    /// The numbers and tables, and where the memory ends. What is returned makes this data again, byte by byte; so there is no number in it that was not read.
+    /// The numbers and tables, and where the memory ends. The data can be made again from the
+    /// result, byte by byte, so it contains no number that was not read.
     fn all(&self) -> Result<(WasmData, u64), String> {
         let mut read = WasmData::default();
         for line in text::lines(self.head) {
@@ -401,7 +410,7 @@ impl Reader<'_> {
         let bytes = self.data.get(start..start.checked_add(count.checked_mul(width)?)?)?;
         let numbers = bytes.chunks_exact(width);
         match entries {
-            // The template has neither.
+            // The template has no tables of these types.
             Entries::Key(_) | Entries::Half | Entries::Word => return None,
             Entries::Unsigned => {
                 let number =

@@ -1,4 +1,5 @@
-//! Child processes of tests, each with a limit: one that hangs is killed, and the test says which command it was and how far it came.
+//! Child processes of tests, each with a time limit. One that hangs is killed, and the test says
+//! which command it was and how far it came.
 //!
 //! `clippy.toml` refuses the functions of the standard library that wait for ever.
 
@@ -25,7 +26,8 @@ impl Limited for Command {
     }
 }
 
-/// What [`Child::wait_with_output`] does, with a limit; `what` is said of a child that does not come to its end.
+/// [`Child::wait_with_output`] with a time limit; `what` describes a child that does not end in
+/// time.
 #[track_caller]
 pub fn end_of(mut child: Child, what: &str) -> Output {
     end_within(PATIENCE, &mut child, what)

@@ -1,6 +1,8 @@
-//! How much of a long test is run: `make test` runs a share of all seeds and cases, always the first ones, and `make test-all` runs all.
+//! The share of a long test that is run: `make test` runs a share of all seeds and cases, always
+//! the first ones, and `make test-all` runs all.
 //!
-//! `SECATEUR_TEST_SHARE` says it in percent. The tests in Python read the same variable (`python/tests/share.py`).
+//! `SECATEUR_TEST_SHARE` is this share in percent. The tests in Python read the same variable
+//! (`python/tests/share.py`).
 
 use std::sync::OnceLock;
 
@@ -19,7 +21,8 @@ fn percent() -> usize {
     })
 }
 
-/// So many of this number of seeds, cases or models; also what such a test must have seen at least.
+/// The share of this number of seeds, cases or models; also the number that such a test must at
+/// least have seen.
 pub fn share(whole: usize) -> usize {
     (whole * percent()).div_ceil(100)
 }
@@ -29,7 +32,7 @@ pub fn is_whole() -> bool {
     percent() == 100
 }
 
-/// Of a long row of small cases, one in so many.
+/// In a long row of small cases, every n-th is run for this n.
 pub fn one_in() -> usize {
     100 / percent()
 }

@@ -1,6 +1,6 @@
-//! The corpus in `testdata/certificates`: what must be accepted, what must be refused and why, and what is no
-//! certificate. `SECATEUR_WRITE_CORPUS=1 cargo test -p secateur-checker --test corpus` writes it anew; without
-//! that, the committed files are compared with what would be written.
+//! The corpus in `testdata/certificates`: what must be accepted, what must be refused and why, and
+//! what is no certificate. `SECATEUR_WRITE_CORPUS=1 cargo test -p secateur-checker --test corpus`
+//! writes it anew; without that, the committed files are compared with what would be written.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -114,7 +114,7 @@ fn dual(denominator: u64, terms: &[(u32, u64)]) -> Step {
     Step::Dual { denominator, terms: terms.iter().map(term).collect() }
 }
 
-/// The proof that the first stump cannot go: it is ahead of the second where they disagree.
+/// The proof that the first stump cannot be removed: it outweighs the second where they disagree.
 fn bound_steps(width: usize) -> Vec<Step> {
     let point = |first: f64, second: f64| {
         let mut values = vec![0.0; width];
@@ -136,7 +136,7 @@ fn bound_steps(width: usize) -> Vec<Step> {
     ]
 }
 
-/// One input alone: the first stump, or else a constant, which counts as the third item.
+/// A single point: it needs the first stump or else a constant, which counts as the third item.
 fn counted_steps(width: usize) -> Vec<Step> {
     let mut steps = bound_steps(width);
     steps.truncate(2);
@@ -160,11 +160,11 @@ fn is_join(step: &Step) -> bool {
 fn cases(models: &Models) -> Vec<Case> {
     let certificate = |names: [&str; 2], band: Band| {
         let [first, second] = models.pair(names);
-        // From before there were joins: these files stay as they are.
+        // These files are older than joins and stay as they are.
         let options = Options { small_boxes: false, ..Options::unlimited() };
         Opened::read(&certified_with(first, second, band, &options).expect("the claim holds")).unwrap()
     };
-    // By the search over boxes alone, which joins what is small.
+    // Proofs by the search over boxes alone, which joins small boxes.
     let joined = |names: [&str; 2], band: Band| {
         let [first, second] = models.pair(names);
         let options = Options { shortcuts: false, ..Options::unlimited() };
@@ -188,7 +188,8 @@ fn cases(models: &Models) -> Vec<Case> {
     add("accept", "three_classes", THREE, three.write(), None);
     add("accept", "meet", STUMPS, met.write(), None);
     add("accept", "bounds", STUMPS, bounded.write(), None);
-    // Both decisions need the first stump or a constant; with the constant counted the cover says so.
+    // Both decisions need the first stump or a constant. The cover says so, since the constant is
+    // counted.
     let mut counted = met.clone();
     counted.steps.extend(counted_steps(width));
     add("accept", "counted_constant", STUMPS, counted.write(), None);
@@ -206,7 +207,8 @@ fn cases(models: &Models) -> Vec<Case> {
 
     let join = joined(BINARY, Band::Score(0.001));
     add("accept", "join", BINARY, join.write(), None);
-    // Each of six systems at once: the original's lead over the class that the other one's row is about.
+    // Each of six systems at once: the original's lead over the class that the other one's row is
+    // about.
     let itself = ["three", "three"];
     let mut whole = certificate(itself, Band::Exact);
     whole.steps.retain(|step| matches!(step, Step::Stack { .. } | Step::System { .. }));
@@ -220,7 +222,7 @@ fn cases(models: &Models) -> Vec<Case> {
     whole.steps = whole.steps.into_iter().flat_map(join_of).collect();
     add("accept", "join_of_three_classes", itself, whole.write(), None);
 
-    // Alike but for missing values.
+    // The models differ only for missing values.
     let [first, other] = models.pair(MISSING);
     assert!(certified(first, other, Band::Auto).is_none(), "the models differ at missing values");
     let narrow = certified(&first.within(&Domain::no_missing()).unwrap(), other, Band::Auto)
@@ -228,7 +230,7 @@ fn cases(models: &Models) -> Vec<Case> {
     let narrow = Opened::read(&narrow).unwrap();
     add("accept", "no_missing", MISSING, narrow.write(), None);
 
-    // Other columns decide, and in the domain they hold the same.
+    // The models read different columns, which hold the same values in the domain.
     let [first, other] = models.pair(TOGETHER);
     assert!(certified(first, other, Band::Auto).is_none(), "the models differ where the columns do");
     let equal = vec![vec![0.0, 0.0], vec![1.0, 1.0]];
@@ -239,7 +241,8 @@ fn cases(models: &Models) -> Vec<Case> {
     assert_eq!(together.claim.version(), 2);
     add("accept", "domain", TOGETHER, together.write(), None);
 
-    // Other columns decide, and where the first model's own score is high they hold the same.
+    // The models read different columns, which hold the same values wherever the first model's own
+    // score is high.
     let score = |digest: Digest, output: u32, bound: f64| {
         let own = Where::of_digest(digest.0, output, Side::AtLeast, bound).unwrap();
         move |copy: &mut Opened| {
@@ -252,7 +255,7 @@ fn cases(models: &Models) -> Vec<Case> {
         certified(&first.within(&high).unwrap(), other, Band::Auto).expect("they decide alike there");
     let scored = Opened::read(&scored).unwrap();
     add("accept", "where", TOGETHER, scored.write(), None);
-    // Scores: logistic ones of a binary model, and the three of a softmax.
+    // Scores: the logistic ones of a binary model, and the three of a softmax.
     let scores = |names: [&str; 2], within: f64| {
         let [first, second] = models.pair(names);
         let options = Options { shortcuts: false, ..Options::unlimited() };
@@ -310,7 +313,7 @@ fn cases(models: &Models) -> Vec<Case> {
             copy.claim.statement = Statement::Decisions { band, local_rounding, cuts };
         }
     };
-    // The original's highest score is 3, the pruned model's is 2.
+    // The original's highest score is 3, and the pruned model's is 2.
     let elsewhere = [Cut { score: 2.5, ..six }; 2];
     refuse("threshold_elsewhere", STUMPS, &at_threshold, &cut_at(Some(elsewhere)), "meet.solution");
     let other = cut_at(Some([cut_of(0.45); 2]));
@@ -414,7 +417,7 @@ fn cases(models: &Models) -> Vec<Case> {
     refuse("first_system_missing", BINARY, &binary, &without_first, "system.pair");
     let without_last = |copy: &mut Opened| copy.steps.truncate(second_system);
     refuse("last_system_missing", BINARY, &binary, &without_last, "end.missing");
-    // Only a model beside itself needs no system.
+    // Only a model that is compared with itself needs no system.
     refuse("no_system_at_all", BINARY, &binary, &|copy: &mut Opened| copy.steps.clear(), "end.missing");
     let one_more = |copy: &mut Opened| {
         copy.steps.push(Step::System { winner: 0, other: 1, slack: Slack::Global });
@@ -487,7 +490,7 @@ fn cases(models: &Models) -> Vec<Case> {
     refuse("join_of_no_row", BINARY, &join, &join_step(999, vec![]), "join.row");
     refuse("join_on_no_axis", BINARY, &join, &join_step(0, vec![0, 999]), "join.axis");
 
-    // A claim that does not hold: the second stump alone.
+    // A claim that does not hold: the second stump alone is said to decide as both.
     let false_claim = |step: Step| {
         let [first, second] = models.pair(["stumps", "second_stump"]);
         let mut opened = met.clone().about(first, second);
@@ -511,7 +514,7 @@ fn cases(models: &Models) -> Vec<Case> {
     let join = Step::Join { row: 0, fixed: vec![0] };
     refuse("false_claim_by_join_with_fixed_axis", wrong, &false_claim(join), &|_| {}, "join.solution");
 
-    // Bounds: one step of the accepted one is replaced.
+    // Bounds: each case replaces one step of the accepted certificate.
     let start = met.steps.len();
     let mut bound = |name: &str, offset: usize, step: Step, reason: &'static str| {
         refuse(
@@ -587,7 +590,7 @@ fn cases(models: &Models) -> Vec<Case> {
     *damaged.last_mut().unwrap() ^= 1;
     malformed("checksum_wrong", damaged, "malformed.compression");
     let body = |bytes: &[u8]| {
-        // The claim is kept; these bytes are the steps.
+        // The claim stays, and these bytes follow it as the steps.
         let mut writer = Writer::new(Vec::new(), &met.claim).unwrap();
         writer.encoded(bytes, 0).unwrap();
         writer.finish(true).unwrap()
@@ -619,7 +622,7 @@ fn cases(models: &Models) -> Vec<Case> {
     malformed("claim_of_no_kind", claim(3, &[1, 0, 0, 0]), "malformed.choice");
     // Number 12 is a step of claims about scores alone.
     malformed("score_system_in_decisions", body(&[12 << 3, 0, 0]), "malformed.unknown_step");
-    // One column, number 0, may be missing: it says nothing that the first byte does not.
+    // The domain says that column 0 may be missing, which the first byte already says.
     malformed("domain_says_nothing", claim(0, &[1, 1, 0, 1, 0, 0]), "malformed.domain");
     let scored = |output: u8, side: u8, bound: f64| {
         [&[1, 0, 0, 1][..], &[7; 32], &[output, side], &bound.to_le_bytes()].concat()
@@ -655,7 +658,8 @@ fn answer(
     }
 }
 
-/// Reasons that need other models or limits than the corpus has; `rules.rs` and `labels.rs` have them.
+/// Reasons that need other models or limits than the corpus has. `rules.rs` and `labels.rs` test
+/// them.
 const ELSEWHERE: &[&str] = &[
     "claim.features",
     "claim.steps",
@@ -736,7 +740,8 @@ fn the_corpus_is_judged_as_it_says() {
             "{}",
             case.name
         );
-        // Compression may change from version to version; what is compressed may not.
+        // Compressed bytes may change from one version of the compressor to the next; the content
+        // may not.
         match (Opened::read(&committed), Opened::read(&case.bytes)) {
             (Ok(committed), Ok(made)) => {
                 assert_eq!(format!("{committed:?}"), format!("{made:?}"), "{}", case.name);

@@ -1,5 +1,6 @@
-//! Claims about decisions at a cut of the caller's: proved, refuted and checked as they are defined, and never taken
-//! for a claim about the libraries' own decisions, nor for one about another cut.
+//! Claims about decisions at cuts that the caller chooses: they are proved, refuted and checked as
+//! they are defined, and are never taken for a claim about the libraries' own decisions or about
+//! another cut.
 
 use crate::common::{Opened, stump_pair};
 use fastrand::Rng;
@@ -23,9 +24,9 @@ fn pair(rng: &mut Rng, seed: u64) -> (Ensemble, Ensemble) {
     (first, second)
 }
 
-/// Is the claim true on every cell? From its definition: wherever the first model's exact score is farther from its cut
-/// than the band, the score that the second model's library computes is on the same side of its own cut, and farther
-/// from it than the gap.
+/// Is the claim true on every cell, by its definition? If the first model's exact score is farther
+/// from its cut than the band, then the score that the second model's library computes has to be on
+/// the same side of its own cut, and farther from it than the gap.
 fn is_true(models: [&Ensemble; 2], cuts: [Cut; 2], band: f64) -> bool {
     let [first, second] = [models[0].cut_at(cuts[0]).unwrap(), models[1].cut_at(cuts[1]).unwrap()];
     let predictor = Predictor::new(&second);
@@ -72,13 +73,14 @@ fn a_cut_is_proved_and_checked_by_its_definition() {
         proved += 1;
         let mut opened = Opened::read(&certificate.finish(true).unwrap()).unwrap();
         assert_eq!((opened.claim.version(), opened.claim.cuts()), (2, Some(cuts)));
-        // Whatever the caller looks at the models with, the claim says what it is about.
+        // The claim names the cuts itself, so the cuts that the caller's models have do not matter.
         for models in [[&first, &second], [&ours, &theirs]] {
             let verdict = opened.verdict(models[0], models[1]);
             let Verdict::Valid(valid) = verdict else { panic!("seed {seed}: {verdict:?}") };
             assert_eq!(valid.claim.cuts(), Some(cuts));
         }
-        // The same proof for other cuts, and for the libraries' own rules: refused, or true all the same.
+        // The same proof for other cuts, and for the libraries' own rules, is refused unless that
+        // claim is true too.
         let Statement::Decisions { local_rounding, band: claimed, .. } = opened.claim.statement else {
             unreachable!("a claim about decisions")
         };
@@ -102,7 +104,7 @@ fn a_cut_is_proved_and_checked_by_its_definition() {
                 _ => unreachable!("made with a threshold"),
             };
             let library = [&first, &second].map(|model| Cut { score: threshold(model), gap: 0.0 });
-            // A lead of nothing may tie, which is for the library to decide.
+            // An exact lead of zero may be a tie, which the library decides by its own rule.
             let strictly = is_true([&first, &second], library, band);
             assert!(strictly || band == 0.0, "seed {seed}: a false claim was accepted");
         }
@@ -147,7 +149,7 @@ fn a_cut_is_no_part_of_a_digest_and_can_be_taken_back() {
     assert!(Comparison::new(&first, &cut, Band::Auto).is_err(), "one is looked at otherwise than the other");
 }
 
-/// A certificate of nothing but its claim and its end.
+/// A certificate that consists of its claim and its end only.
 fn without_systems(claim: &secateur_certificate::Claim) -> Opened {
     let bytes = secateur_certificate::Writer::new(Vec::new(), claim).unwrap().finish(true).unwrap();
     Opened::read(&bytes).unwrap()
@@ -165,19 +167,19 @@ fn a_model_decides_as_it_does_itself_and_no_other_does() {
         for band in [Band::Auto, Band::Exact] {
             let own = Comparison::new(&first, &first, band).unwrap().claim();
             assert!(without_systems(&own).refusal(&first, &first).is_none(), "seed {seed}");
-            // The models are told apart by their digests.
+            // The check tells the models apart by their digests.
             let claim = Comparison::new(&first, &second, band).unwrap().claim();
             let (reason, _) = without_systems(&claim).refusal(&first, &second).expect("not shown");
             assert_eq!(reason.code(), "end.missing");
             assert_eq!(without_systems(&own).refusal(&first, &second).unwrap().0.code(), "digest.pruned");
         }
-        // At two cuts a model is two.
+        // With two different cuts, one model counts as two.
         let [low, high] = [0.1, 0.2].map(|score| first.cut_at(Cut { score, gap: 0.0 }).unwrap());
         let claim = Comparison::new(&low, &low, Band::Auto).unwrap().claim();
         assert!(without_systems(&claim).refusal(&first, &first).is_none());
         let claim = Comparison::new(&low, &high, Band::Auto).unwrap().claim();
         assert_eq!(without_systems(&claim).refusal(&first, &first).unwrap().0.code(), "end.missing");
-        // A band below the model's rounding is refused as ever.
+        // A band below the model's rounding is refused, as always.
         let mut narrow = without_systems(&Comparison::new(&first, &first, Band::Auto).unwrap().claim());
         narrow.set_band(secateur_certificate::BandClaim::Score(-1.0));
         assert_eq!(narrow.refusal(&first, &first).unwrap().0.code(), "claim.band");

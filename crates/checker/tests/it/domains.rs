@@ -12,7 +12,7 @@ use secateur_testkit::{
     Shape, domain, ensemble, every_row, inputs_of, leads_by_more_than, mutate, scored_domain,
 };
 
-/// Does the claim hold on a row? From its definition.
+/// Does the claim hold on a row, by its definition?
 fn holds(models: [&Ensemble; 2], predictor: &Predictor<'_>, row: &[f64], band: Band) -> bool {
     let winner = exact_class(models[0], row);
     match band {
@@ -36,7 +36,7 @@ fn pair(rng: &mut Rng) -> [Ensemble; 2] {
     [first, second]
 }
 
-/// A domain that holds this one: a part of it is gone.
+/// A larger domain, made by removing a part of this one.
 fn larger(rng: &mut Rng, domain: &Domain) -> Domain {
     let mut columns: Vec<_> = domain.columns().map(|(at, column)| (at, column.clone())).collect();
     let mut groups = domain.groups().to_vec();
@@ -45,7 +45,7 @@ fn larger(rng: &mut Rng, domain: &Domain) -> Domain {
         at if at < columns.len() => columns[at].1 = Column::default(),
         at if at < columns.len() + groups.len() => {
             let gone = groups.remove(at - columns.len());
-            // Whatever was missing in the group may be now.
+            // Values that were missing from the group's rows are allowed now.
             columns.extend(gone.columns.iter().map(|&column| (column, Column::default())));
         }
         _ => missing = true,
@@ -107,9 +107,10 @@ fn changed(domain: &Domain, width: usize) -> Vec<Domain> {
     all.into_iter().flatten().filter(|other| other != domain).collect()
 }
 
-/// Asks for a claim of which it is known whether it is true: was it refuted, and the certificate. What is shown against it has
-/// to lie in the domain, and so has what is nearer to other inputs of it. `None` where the last bits of a free order of
-/// addition decide.
+/// Asks for a proof of a claim whose truth is known. Returns whether the claim was refuted, and the
+/// certificate. A counterexample has to lie in the domain, and so has the one that was moved nearer
+/// to other inputs of the domain. `None` if the last bits, in an order of addition that is not
+/// fixed, decide.
 fn known_truth(
     comparison: &Comparison<'_>,
     drawn: &Domain,
@@ -149,7 +150,7 @@ fn every_field_of_a_domain_matters() {
             continue;
         }
         let whole = Grid::new(&[&first, &second]).unwrap();
-        // Where the models differ nowhere, no domain is too large.
+        // If the models differ nowhere, no domain is too large.
         if every_row(&whole).all(|row| exact_class(&first, &row) == exact_class(&second, &row)) {
             continue;
         }
@@ -208,13 +209,14 @@ fn a_domain_is_proved_and_checked_for_its_inputs_alone() {
         );
         let mut opened = Opened::read(&bytes).unwrap();
         assert_eq!(opened.claim.domain, claimed, "seed {seed}");
-        // Whatever inputs the caller's models are for.
+        // The inputs that the caller's models are set up for do not matter.
         for models in [[&first, &second], [&*narrow, &second]] {
             let verdict = opened.verdict(models[0], models[1]);
             assert!(matches!(verdict, Verdict::Valid(_)), "seed {seed}: {verdict:?}");
         }
         proved += 1;
-        // The proof of a smaller domain is none of a larger one in which the claim fails.
+        // The proof for a smaller domain does not prove the claim for a larger one in which it
+        // fails.
         for _ in 0..3 {
             let wide = larger(&mut rng, &claimed);
             assert_eq!(
@@ -279,8 +281,8 @@ fn a_claim_covers_what_its_domain_holds() {
     assert!(covered > 500 && outside > 200, "a weak test");
 }
 
-/// Claims about inputs on which other models have certain scores, judged on every such input; and what the checker makes of
-/// another model, another bound, another score and another side.
+/// Claims about inputs on which other models have certain scores, judged on every such input. The
+/// checker must notice another model, another bound, another score and another side.
 #[test]
 fn scores_of_other_models_are_proved_and_checked_for_their_inputs_alone() {
     let digest = |model: &Ensemble| Digest::of(model).0;
@@ -302,7 +304,7 @@ fn scores_of_other_models_are_proved_and_checked_for_their_inputs_alone() {
         let predictor = Predictor::new(&second);
         let wrong = |row: &Vec<f64>| !holds([&first, &second], &predictor, row, band);
         let true_there = !rows.iter().any(wrong);
-        // The same without the scores: how often do they matter?
+        // The same domain without conditions on scores, to count how often they matter.
         let product = inputs_of(&claimed.without_wheres(), &[&first, &second], 6_000);
         let true_without = product.is_some_and(|rows| !rows.iter().any(wrong));
         only_there += u32::from(true_there && !true_without && !rows.is_empty());
@@ -316,7 +318,7 @@ fn scores_of_other_models_are_proved_and_checked_for_their_inputs_alone() {
         let scorers = Scorer::of(&claimed);
         let verdict = opened.verdict_with(&first, &second, &scorers);
         assert!(matches!(verdict, Verdict::Valid(_)), "seed {seed}: {verdict:?}");
-        // Without the models there is nothing to be said, and others are not they.
+        // Without these models, or with others instead, the claim cannot be checked.
         for others in [&[][..], &scorers[1..], &[Scorer { model: &first, name: "another" }]] {
             let verdict = opened.verdict_with(&first, &second, others);
             let Verdict::Invalid { reason, step: None } = verdict else { panic!("seed {seed}: {verdict:?}") };

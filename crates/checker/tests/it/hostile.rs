@@ -1,7 +1,8 @@
-//! Hostile certificates: whatever the bytes are, the checker answers, and never accepts a false claim.
+//! Hostile certificates: whatever the bytes are, the checker answers, and never accepts a false
+//! claim.
 //!
-//! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-checker --test hostile` runs longer; the libFuzzer target
-//! `certificate` in `fuzz/` feeds the same steps.
+//! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-checker --test hostile` runs longer; the
+//! libFuzzer target `certificate` in `fuzz/` feeds the same steps.
 
 use std::path::Path;
 
@@ -26,7 +27,7 @@ fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
             1 if !bytes.is_empty() => bytes[at] = rng.u8(..),
             2 => bytes.insert(at, rng.u8(..)),
             3 if !bytes.is_empty() => drop(bytes.remove(at)),
-            // A certificate without a step is in the corpus too: the road of two equal models.
+            // The corpus also has a certificate without any step: that of two equal models.
             4 if !other.is_empty() => {
                 let from = rng.usize(0..other.len());
                 let to = rng.usize(from..other.len().min(from + 40));
@@ -41,7 +42,7 @@ fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>, other: &[u8]) {
     }
 }
 
-/// The steps at the beginning that can be read, and an end that fits.
+/// The steps at the beginning that can be read, followed by an end step with the right count.
 fn counted(bytes: &[u8], claim: &Claim) -> Vec<u8> {
     let mut reader = Reader::new(bytes).unwrap();
     let mut writer = Writer::new(Vec::new(), claim).unwrap();
@@ -56,7 +57,8 @@ fn counted(bytes: &[u8], claim: &Claim) -> Vec<u8> {
 #[test]
 fn whatever_the_bytes_are_no_false_claim_is_accepted() {
     let cases = std::env::var("SECATEUR_FUZZ_CASES").map_or(6000, |count| count.parse().unwrap());
-    // Two stumps of which the first always decides, and the second alone: they differ.
+    // Two stumps of which the first always decides, compared with the second stump alone: they
+    // differ.
     let first = stumps(0.0, &[(0, 0.5, -2.0, 2.0), (1, 0.5, -1.0, 1.0)]);
     let second = stumps(0.0, &[(1, 0.5, -1.0, 1.0)]);
     let seeds = seeds();
@@ -77,7 +79,7 @@ fn whatever_the_bytes_are_no_false_claim_is_accepted() {
         let band = if rng.bool() { BandClaim::Exact } else { BandClaim::Score(0.5) };
         let local_rounding = seed.is_local() && band != BandClaim::Exact;
         claim.statement = match rng.u32(0..4) {
-            // They are up to two apart.
+            // The scores are up to two apart.
             0 => Statement::Scores { within: *rng.choice(&[0.0, 1e-9, 0.5, 1.9]).unwrap() },
             _ => Statement::Decisions { band, local_rounding, cuts: None },
         };
@@ -85,7 +87,8 @@ fn whatever_the_bytes_are_no_false_claim_is_accepted() {
         writer.encoded(&steps, rng.u64(0..300)).unwrap();
         let mut bytes = writer.finish(rng.u32(0..8) > 0).unwrap();
         if rng.bool() {
-            // As many steps as can be read, counted: nothing but the rules can refuse this one.
+            // The readable steps with a correct count, so that only the rules can refuse this
+            // certificate.
             bytes = counted(&bytes, &claim);
             whole += 1;
         }

@@ -1,4 +1,5 @@
-//! Category labels: a proof about codes is no proof about labels, and the checker sees that by itself.
+//! Category labels: a proof about codes is not a proof about labels, and the checker notices that
+//! by itself.
 
 use crate::common::{Opened, certified};
 use secateur_checker::{MatchedLabels, Reason, Refused, Verdict};
@@ -54,7 +55,7 @@ fn a_proof_that_ignores_labels_is_refused() {
     let swapped = model(r#"[["green", "red", "blue"]]"#, 5);
     let recoded = model(r#"[["green", "red", "blue"]]"#, 6);
     for band in [Band::Auto, Band::Exact] {
-        // Right for models without labels, and for two with the same labels.
+        // Correct for models without labels, and for two models with the same labels.
         let opened = Opened::read(&certified(plain.ensemble(), plain.ensemble(), band).unwrap()).unwrap();
         let about = |a: &ModelFile, b: &ModelFile| opened.clone().about(a.ensemble(), b.ensemble());
         assert_eq!(about(&first, &first).refusal(first.ensemble(), first.ensemble()), None);

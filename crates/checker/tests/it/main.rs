@@ -1,4 +1,5 @@
-//! The checker's tests, one module for each thing that it must accept or refuse; one binary, so that they are linked once.
+//! The checker's tests, one module for each subject. They are one binary, so that linking happens
+//! only once.
 
 mod common;
 mod corpus;

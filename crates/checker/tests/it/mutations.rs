@@ -1,5 +1,6 @@
-//! Every field of accepted certificates is changed, one at a time. What must be refused always is asserted to
-//! be; the other kinds of change are listed with the reason why an accepted one is harmless.
+//! Changes every field of accepted certificates, one at a time. The tests assert that changes which
+//! must be refused are refused; the other kinds of change are listed with the reason why accepting
+//! them is harmless.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +10,23 @@ use secateur_model::{Ensemble, Grid};
 use secateur_oracle::{Band, Options, exact_class};
 use secateur_testkit::{every_row, leads_by_more_than};
 
-/// Kinds of change that may leave a proof a proof. In each case the checker applies its rules to the changed
-/// content, so whatever passes proves the claim that the changed certificate makes:
+/// Kinds of change after which a proof may still be a proof. In each case the checker applies its
+/// rules to the changed content, so a certificate that is accepted proves the claim that it now
+/// makes:
 /// - `band up`: a larger band is a weaker claim; fewer inputs are left in the systems;
-/// - `band down`, `slack`: a stronger or another claim whose systems the same bounds happen to close;
-/// - `scope narrowed`: a weaker claim, about fewer cells; steps that name a missing cell no longer fit;
-/// - `scope widened`: the stronger claim, where missing values share the fate of others or the bounds of the
-///   same steps hold for them too;
-/// - `stack dropped`, `tree out of stack`: stacks only make bounds tighter; trees stand alone then;
-/// - `lens`, `multiplier`, `lens dropped`, `lens doubled`: another combination of rows that closes the box too;
-/// - `narrow`, `narrow dropped`: less or something else is cut off, and the boxes still close;
-/// - `join row`, `fixed`: the box holds no solution of other rows either; any axes may be fixed;
+/// - `band down`, `slack`: a stronger or another claim whose systems the same bounds happen to
+///   close;
+/// - `scope narrowed`: a weaker claim, about fewer cells; steps that name a missing cell no longer
+///   fit;
+/// - `scope widened`: a stronger claim, accepted if missing values take the same sides as others,
+///   or if the bounds of the same steps hold for them too;
+/// - `stack dropped`, `tree out of stack`: stacks only make bounds tighter; without them trees
+///   stand alone;
+/// - `lens`, `multiplier`, `lens dropped`, `lens doubled`: another combination of rows that closes
+///   the box too;
+/// - `narrow`, `narrow dropped`: less is cut off, or something else, and the boxes still close;
+/// - `join row`, `fixed`: the box holds no solution of the other rows either, and any axes may be
+///   fixed;
 /// - `cell`, `axis`, `first side`: another split whose two sides the following steps close as well;
 /// - `swapped`: neighbours that say the same, or sides that the same lens closes;
 /// - `announced`: rounding by input is announced and not used.
@@ -183,7 +190,7 @@ fn mutants(opened: &Opened) -> Vec<(&'static str, Opened)> {
             all.push(("swapped", copy));
         }
     }
-    // Whole sections: left out, or in another order.
+    // Whole sections are left out or reordered.
     let starts: Vec<usize> =
         (0..opened.steps.len()).filter(|&at| matches!(opened.steps[at], Step::System { .. })).collect();
     for (index, &start) in starts.iter().enumerate() {
@@ -201,7 +208,7 @@ fn mutants(opened: &Opened) -> Vec<(&'static str, Opened)> {
     all
 }
 
-/// A claim with another band or scope, from its definition.
+/// Is this claim, with another band or scope, true by its definition?
 fn claim_is_true(first: &Ensemble, second: &Ensemble, claim: &Claim) -> bool {
     let [first, second] = [first.within(&claim.domain).unwrap(), second.within(&claim.domain).unwrap()];
     let grid = Grid::new(&[&first, &second]).unwrap();
@@ -220,7 +227,7 @@ fn claim_is_true(first: &Ensemble, second: &Ensemble, claim: &Claim) -> bool {
 
 #[test]
 fn every_change_is_refused_or_known_to_be_harmless() {
-    // For each kind how many were accepted, and how many refused.
+    // For each kind the number of accepted and of refused changes.
     let mut tally: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
     let (mut certificates, mut splits, mut cells, mut meets, mut joins) = (0, 0, 0, 0, 0);
     for seed in 0..1200u64 {
@@ -234,7 +241,7 @@ fn every_change_is_refused_or_known_to_be_harmless() {
         }
         let band = if seed % 2 == 0 { Band::Auto } else { Band::Exact };
         let scope = if seed % 3 == 0 { Domain::no_missing() } else { Domain::everything() };
-        // Half of them without joins, which leave little to split.
+        // Half of the cases have no joins, because joins leave few boxes to split.
         let small_boxes = seed % 16 < 8;
         let options =
             Options { small_boxes, shortcuts: !small_boxes || seed % 16 == 0, ..Options::unlimited() };
@@ -284,7 +291,7 @@ fn every_change_is_refused_or_known_to_be_harmless() {
 
 #[test]
 fn a_proof_of_something_else_never_proves_a_false_claim() {
-    // The proofs of a true claim, said to be about a pair that differs.
+    // Takes the proofs of a true claim and claims that they are about a pair that differs.
     let (mut tried, mut exact) = (0, 0);
     for seed in 0..900u64 {
         let (first, other) = searched_pair(seed);
@@ -334,7 +341,7 @@ fn a_flipped_bit_is_seen_or_changes_nothing() {
         for bit in 0..8 {
             let mut flipped = bytes.clone();
             flipped[at] ^= 1 << bit;
-            // The last byte of compressed data may have bits without a meaning.
+            // Some bits in the last byte of compressed data may have no meaning.
             let Ok(read) = Opened::read(&flipped) else { continue };
             assert_eq!((&read.claim, &read.steps), (&opened.claim, &opened.steps), "byte {at}, bit {bit}");
             unseen += 1;

@@ -1,4 +1,5 @@
-//! Random ensembles of every kind: what the oracle proves, the checker accepts, and brute force confirms.
+//! Random ensembles of every kind: the checker accepts what the oracle proves, and brute force
+//! confirms it.
 
 use crate::common::{Opened, kernel_limits};
 use fastrand::Rng;
@@ -14,9 +15,9 @@ fn models(seed: u64) -> (Ensemble, Ensemble) {
     let mut rng = Rng::with_seed(seed);
     let mut shape = Shape::random(&mut rng);
     match seed % 4 {
-        // Stumps: meeting in the middle.
+        // Stumps, which are solved by meeting in the middle.
         0 => shape.depth = 1,
-        // More trees than cells: real searches.
+        // More trees than cells, so that a real search is needed.
         1 => {
             shape.features = rng.u32(3..=4);
             shape.categorical = shape.categorical.min(1);
@@ -24,7 +25,7 @@ fn models(seed: u64) -> (Ensemble, Ensemble) {
             shape.depth = 2;
             shape.thresholds = 3;
         }
-        // More columns than that: small boxes are joined.
+        // Even more columns, so that small boxes are joined.
         2 => {
             shape.features = rng.u32(4..=6);
             shape.categorical = shape.categorical.min(1);
@@ -49,7 +50,7 @@ fn band(rng: &mut Rng, first: &Ensemble) -> Band {
     }
 }
 
-/// Does the claim hold on every cell? From its definition.
+/// Does the claim hold on every cell, by its definition?
 fn holds_on_every_cell(
     first: &Ensemble,
     second: &Ensemble,
@@ -89,7 +90,8 @@ fn what_the_oracle_proves_the_checker_accepts() {
         };
         let bytes = certificate.finish(true).unwrap();
         let verdict = check(&first, &second, &bytes[..], &Limits::default()).unwrap();
-        // Without masks of leaves, as for large trees, the checker says the same; but it joins only pieces with masks.
+        // Without masks of leaves (as for large trees) the checker gives the same answer, except
+        // that it joins only pieces with masks.
         let unmasked = kernel_limits(|limits| limits.masked_leaves = 0);
         match check(&first, &second, &bytes[..], &unmasked).unwrap() {
             Verdict::Incomplete { reason, .. } if reason.code() == "limit.join" => unjoined += 1,
@@ -122,7 +124,8 @@ fn what_the_oracle_proves_the_checker_accepts() {
     assert!(joins > 50 && fixing > 10 && unjoined < valid / 4, "{joins} {fixing} {unjoined}");
 }
 
-/// A model that only a search over boxes compares with itself, when nothing that the two have in common is seen.
+/// A model that can be compared with itself only by a search over boxes, if the trees that both
+/// sides have in common are not recognised.
 fn large(features: u32, trees: u32, thresholds: u32) -> Ensemble {
     let mut rng = Rng::with_seed(7);
     let mut shape = Shape::random(&mut rng);
@@ -135,7 +138,7 @@ fn large(features: u32, trees: u32, thresholds: u32) -> Ensemble {
 
 #[test]
 fn several_threads_write_the_proof_that_one_writes() {
-    // With joins it takes a larger model until there is work for several threads.
+    // With joins a model has to be larger before there is work for several threads.
     for (model, small_boxes) in [(large(6, 30, 6), false), (large(9, 50, 9), true)] {
         let comparison = Comparison::new(&model, &model, Band::Exact).unwrap();
         let certificate = |threads: usize| {

@@ -1,4 +1,5 @@
-//! Refusals that need other models or limits than the corpus has, and what bounds mean, by brute force.
+//! Refusals that need other models or limits than the corpus has; and the meaning of bounds,
+//! checked by brute force.
 
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ fn reason_with(opened: &Opened, models: [&Ensemble; 2], limits: &Limits) -> Opti
     Some(reason)
 }
 
-/// The certificate is refused with this code, and the sentence names all of this.
+/// Asserts that the certificate is refused with this code, and that the sentence names all of this.
 fn assert_refused(reason: Option<Reason>, code: &str, names: &[&str]) {
     let reason = reason.unwrap_or_else(|| panic!("accepted, where {code} was expected"));
     assert_eq!(reason.code(), code);
@@ -45,8 +46,9 @@ fn assert_refused(reason: Option<Reason>, code: &str, names: &[&str]) {
     }
 }
 
-/// A check that is ended is never a verdict about the certificate: at whichever question it ends, the answer is
-/// that it was stopped, and with one question more than there are it is what it always is.
+/// A check that is stopped never gives a verdict about the certificate: at whichever call of `stop`
+/// it ends, the answer is that it was stopped; and if `stop` would only say true after its last
+/// call, the answer is the usual one.
 #[test]
 fn a_check_that_is_stopped_says_so() {
     let (mut meets, mut boxes, mut joins) = (0, 0, 0);
@@ -116,7 +118,8 @@ fn models_of_different_columns_are_refused() {
     assert_refused(reason, "claim.features", &["original has 1 columns", "pruned model has 2"]);
 }
 
-/// Digests are of the models, so this certificate fits all of these files; the claim would be false of some.
+/// Digests are of the models, so this certificate fits all of these files, although its claim would
+/// be false for some of them.
 #[test]
 fn models_behind_different_steps_are_refused() {
     let behind = |content: &[u8]| {
@@ -146,7 +149,7 @@ fn sums_that_may_overflow_have_no_certain_margin() {
 
 #[test]
 fn an_order_of_addition_that_may_decide_is_refused() {
-    // (1e16 + 1) - 1e16 is 0 or 1 in f64, as the order is: class 0 or class 1.
+    // Depending on the order, (1e16 + 1) - 1e16 is 0 or 1 in f64: class 0 or class 1.
     let sure = constants(&[1.0], Order::File);
     for (order, expected) in [(Order::Any, "cells.order_of_addition"), (Order::File, "cells.solution")] {
         let shaky = constants(&[1e16, 1.0, -1e16], order);
@@ -155,7 +158,8 @@ fn an_order_of_addition_that_may_decide_is_refused() {
         let reason = reason_with(&opened, [&sure, &shaky], &Limits::default());
         assert_refused(reason, expected, &["At the input (0.0) the original decides class 1"]);
     }
-    // So is one whose intercept is known up to an error only, although its stored bits come out right.
+    // The same holds for a model whose intercept is known only up to an error, although the sum of
+    // its stored numbers is right.
     let blurred = constants_with(&[1e16, -1e16, 1.0], Order::File, 2.0);
     let steps = vec![FIRST, Step::Cells, SECOND, Step::Cells];
     let opened = Opened { claim: claim(&sure, &blurred, BandClaim::Score(0.5)), steps };
@@ -163,7 +167,7 @@ fn an_order_of_addition_that_may_decide_is_refused() {
     assert_refused(reason, "cells.order_of_addition", &["(0.0)", "class 1", "order of addition"]);
     let sharp = constants(&[1e16, -1e16, 1.0], Order::File);
     assert_ne!(Digest::of(&blurred), Digest::of(&sharp));
-    // In the order of the file these come out right, and the library's own bits are enough.
+    // In the order of the file the sums come out right, and the library's own bits suffice.
     let lucky = constants(&[1e16, -1e16, 1.0], Order::File);
     let steps = vec![FIRST, Step::Cells, SECOND, Step::Cells];
     let opened = Opened { claim: claim(&sure, &lucky, BandClaim::Score(0.5)), steps };
@@ -189,8 +193,8 @@ fn a_join_judges_what_reaches_both_bounds_as_cells_are_judged() {
 
 #[test]
 fn a_join_of_the_whole_space_decides_as_brute_force_does() {
-    // Whatever axes are fixed: a join that is accepted proves a claim that is true. With two classes and exact
-    // arithmetic no true claim is refused.
+    // Whatever axes are fixed, a join that is accepted proves a true claim. With two classes and
+    // exact arithmetic no true claim is refused.
     let (mut accepted, mut refused, mut more_classes) = (0, 0, 0);
     for seed in 0..1200 {
         let mut rng = Rng::with_seed(seed);
@@ -306,7 +310,7 @@ fn every_limit_gives_incomplete() {
     assert_eq!(reason_with(&joined, pair, &Limits::default()), None);
     let few = small(&|l| l.kernel.join_sums = 1);
     assert_refused(reason_with(&joined, pair, &few), "limit.join", &["more than 1 sums"]);
-    // One pair to look at.
+    // A case with a single pair of entries to examine.
     let (sure, shaky) = (constants(&[1.0], Order::File), constants(&[1e16, 1.0, -1e16], Order::File));
     let joined = Opened { claim: claim(&sure, &shaky, BandClaim::Score(0.5)), steps };
     let one = small(&|l| l.kernel.join_pairs = 1);
@@ -343,8 +347,8 @@ impl IntoExact for f64 {
     }
 }
 
-/// The exact lead of a class over another in the model of these column weights (a tree each), with the
-/// intercept scaled by `scale`.
+/// The exact lead of one class over another in the model with these column weights (one tree per
+/// column) and with the intercept multiplied by `scale`.
 fn lead(
     model: &Ensemble,
     weights: &[f64],
@@ -382,7 +386,8 @@ fn lead(
 
 #[test]
 fn no_model_of_the_family_escapes_an_accepted_cut() {
-    // Random cuts; for those that are accepted, no random weights outside the cut's columns lead everywhere.
+    // Random cuts. If a cut is accepted, then no random weights that leave out the cut's columns
+    // may lead everywhere.
     let (mut accepted, mut refused, mut faithful) = (0, 0, 0);
     for seed in 0..1500 {
         let mut rng = Rng::with_seed(seed);
@@ -444,7 +449,8 @@ fn no_model_of_the_family_escapes_an_accepted_cut() {
                 continue;
             }
             faithful += 1;
-            // Its columns cost nothing, all others 1: that the cut costs at least 1 would be false.
+            // The cut's columns cost nothing and all others cost 1, so it would be false that the
+            // cut costs at least 1.
             let mut costs: Vec<u64> = (0..count).map(|tree| 1 - u64::from(kept >> tree & 1)).collect();
             if intercept == Intercept::Counted {
                 let there = scale != 0.0 && model.intercepts().iter().any(|&value| value != 0.0);

@@ -1,5 +1,5 @@
-//! Claims about inputs without missing values: proved, refuted and checked for those inputs, and never taken for
-//! a claim about every input.
+//! Claims about inputs without missing values: they are proved, refuted and checked for those
+//! inputs, and are never taken for a claim about every input.
 
 use crate::common::{self, Opened};
 use fastrand::Rng;
@@ -13,7 +13,7 @@ use secateur_testkit::{Shape, ensemble, every_row, leads_by_more_than, mutate};
 /// A value that no random model lists among its categories.
 const UNSEEN: f64 = -77.0;
 
-/// The same model, but for the sides of missing values.
+/// The same model, except for the sides of missing values.
 fn missing_elsewhere(rng: &mut Rng, model: &Ensemble) -> Ensemble {
     let mut builder = EnsembleBuilder::new(
         model.features().clone(),
@@ -45,8 +45,8 @@ fn turned(rng: &mut Rng, tree: &Tree) -> TreeBuilder {
     copy
 }
 
-/// Rows for every cell of both models over all inputs; where a missing value stands for unseen categories too, one
-/// of those as well.
+/// Rows for every cell of both models over all inputs. If a column treats unseen categories as
+/// missing values, each row with a missing value is repeated with an unseen category.
 fn all_rows(first: &Ensemble, second: &Ensemble) -> Vec<Vec<f64>> {
     let grid = Grid::new(&[first, second]).unwrap();
     let mut rows: Vec<Vec<f64>> = every_row(&grid).collect();
@@ -66,7 +66,7 @@ fn all_rows(first: &Ensemble, second: &Ensemble) -> Vec<Vec<f64>> {
     rows
 }
 
-/// Does the claim hold on a row? From its definition.
+/// Does the claim hold on a row, by its definition?
 fn holds(models: [&Ensemble; 2], predictor: &Predictor<'_>, row: &[f64], band: Band) -> bool {
     let winner = exact_class(models[0], row);
     match band {
@@ -112,7 +112,7 @@ fn a_scope_is_proved_and_checked_for_its_inputs_alone() {
                 unseen += u32::from(example.row.iter().any(|value| *value < 0.0) && shape.categorical > 0);
                 refuted += 1;
             }
-            // The last bits of a free order of addition.
+            // The last bits decide, in an order of addition that is not fixed.
             Compared::Undecided(_) => continue,
         }
         let whole = common::certified(&first, &second, band);
@@ -134,7 +134,7 @@ fn a_scope_is_proved_and_checked_for_its_inputs_alone() {
         }
         proved += 1;
         opened.claim.domain = Domain::everything();
-        // Whatever scope the caller's models have.
+        // The scope that the caller's models have does not matter.
         for models in [[&first, &second], [&*narrow, &second]] {
             let refused = opened.refusal(models[0], models[1]).is_some();
             assert!(refused || true_everywhere, "seed {seed}: taken for a claim about every input");
@@ -172,7 +172,7 @@ fn where_no_missing_values_are_accepted_there_is_one_scope() {
     assert_eq!(bytes, common::certified(&model, &model, Band::Auto).unwrap());
     let mut opened = Opened::read(&bytes).unwrap();
     assert_eq!(opened.claim.domain, Domain::everything());
-    // To say the same in other words is no mistake.
+    // Stating the same scope in another way is accepted.
     opened.claim.domain = Domain::no_missing();
     assert_eq!(opened.refusal(&model, &model), None);
 }

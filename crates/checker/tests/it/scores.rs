@@ -1,5 +1,5 @@
-//! Claims about scores: what the oracle proves the checker accepts, what brute force refutes it refuses, and every field of
-//! accepted certificates is changed.
+//! Claims about scores: the checker accepts what the oracle proves and refuses what brute force
+//! refutes, and every field of accepted certificates is changed.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ fn models(seed: u64) -> (Ensemble, Ensemble) {
         shape.classes = rng.u32(1..=3);
     }
     if seed % 4 > 1 {
-        // More trees than cells: real searches.
+        // More trees than cells, so that a real search is needed.
         shape.features = rng.u32(3..=4);
         shape.categorical = shape.categorical.min(1);
         shape.trees = rng.u32(6..=14);
@@ -31,7 +31,7 @@ fn models(seed: u64) -> (Ensemble, Ensemble) {
         shape.thresholds = 3;
     }
     if seed % 7 == 3 {
-        // A score for each of two classes beside one score for the second.
+        // One model has a score for each of two classes, the other one score for the second class.
         shape.classes = 2;
         shape.decision = Decision::Argmax;
         let both = ensemble(&mut rng, &shape);
@@ -51,7 +51,8 @@ fn exact(value: f64) -> Exact {
     Exact::from_f64(value).expect("finite")
 }
 
-/// The greatest distance of the scores that the libraries compute, over every cell of the domain, by the definition of the claim.
+/// The greatest distance between the scores that the two libraries compute, over every cell of the
+/// domain, by the definition of the claim.
 fn greatest(first: &Ensemble, second: &Ensemble, domain: &Domain) -> Exact {
     let models = [first.within(domain).unwrap(), second.within(domain).unwrap()];
     let grid = Grid::new(&[&models[0], &models[1]]).unwrap();
@@ -90,7 +91,7 @@ fn what_is_proved_of_scores_is_accepted_and_true() {
         };
         let truth = greatest(&first, &second, &Domain::everything()).to_f64_up();
         let varies = first.scores_vary() || second.scores_vary();
-        // Where the files fix every bit, the truth itself can be proved.
+        // If the files fix every bit, even the true distance can be proved.
         for (round, within) in [truth, truth * 1.001 + 1e-5, truth * 2.0 + 0.1].into_iter().enumerate() {
             let (limit, _, certificate) = comparison.certify(within, &options(seed), Vec::new()).unwrap();
             let Some(certificate) = certificate else {
@@ -130,7 +131,8 @@ fn what_is_proved_of_scores_is_accepted_and_true() {
     );
 }
 
-/// A proof for a limit, said to be one for a smaller limit than the truth: never accepted.
+/// A proof for one limit, presented as a proof for a limit smaller than the truth, is never
+/// accepted.
 #[test]
 fn a_limit_below_the_truth_is_refused() {
     let (mut tried, mut by_cells) = (0, 0);
@@ -147,7 +149,7 @@ fn a_limit_below_the_truth_is_refused() {
         let wide = truth * 1.0001 + 1e-4;
         let Some(bytes) = certified_scores(&first, &second, wide, &options(seed)) else { continue };
         let opened = Opened::read(&bytes).unwrap();
-        // One that looks at every cell, where that is not more than the checker does.
+        // A proof that visits every cell, if that is not more than the checker allows.
         let mut looks = opened.clone();
         let systems = (0..first.group_count().min(second.group_count()) as u32)
             .flat_map(|output| [false, true].map(|below| (output, below)));
@@ -165,14 +167,15 @@ fn a_limit_below_the_truth_is_refused() {
                 tried += 1;
             }
         }
-        // The same steps are right where the claim is.
+        // The same steps are accepted for the claim that they prove.
         assert!(looks.refusal(&first, &second).is_none(), "seed {seed}");
     }
     assert!(tried > 800 && by_cells > 400, "{tried} {by_cells}: a weak test");
 }
 
-/// Kinds of change that may leave a proof a proof: as in `mutations.rs`, whatever passes proves the claim that the changed
-/// certificate makes. `within` also: up is a weaker claim, and down one that the same bounds happen to prove.
+/// Kinds of change after which a proof may still be a proof. As in `mutations.rs`, a certificate
+/// that is accepted proves the claim that it now makes. This includes `within`: a larger limit is a
+/// weaker claim, and a smaller one may be proved by the same bounds.
 const HARMLESS: &[&str] = &[
     "within",
     "scope",
@@ -288,7 +291,7 @@ fn every_change_is_refused_or_known_to_be_harmless() {
             continue;
         }
         let truth = greatest(&first, &second, &Domain::everything()).to_f64_up();
-        // The truth itself where the files fix every bit: there single cells decide.
+        // If the files fix every bit, the claim is the true distance, so that single cells decide.
         let varies = first.scores_vary() || second.scores_vary();
         let within = if varies { truth * 1.0001 + 1e-5 } else { truth };
         let Some(bytes) = certified_scores(&first, &second, within, &options(seed)) else { continue };
@@ -360,7 +363,7 @@ fn claim(original: &Ensemble, pruned: &Ensemble, within: f64) -> Opened {
 #[test]
 fn models_whose_scores_cannot_be_compared_are_refused() {
     let (one, two) = (constant(1.0, None), constant(2.0, Some(2.0)));
-    // 1 and 2 / 2.
+    // The scores are 1 and 2 / 2.
     assert_eq!(claim(&one, &two, 0.0).refusal(&one, &two), None);
     let three = constant(3.0, Some(2.0));
     assert_eq!(claim(&one, &three, 0.5).refusal(&one, &three), None);
@@ -376,7 +379,8 @@ fn models_whose_scores_cannot_be_compared_are_refused() {
     assert_eq!(code(&one, &huge, 1.0), "claim.overflow");
     let tiny = constant(1.0, Some(1e-300));
     assert_eq!(code(&tiny, &one, 1.0), "claim.divisors");
-    // A classifier and a regressor have scores both; classes in another order have not the same.
+    // A classifier and a regressor both have scores; models whose classes are in another order have
+    // different ones.
     let stump = stumps(0.0, &[(0, 0.5, -2.0, 2.0)]);
     assert_eq!(claim(&stump, &one, 3.0).refusal(&stump, &one), None);
     let labels = |labels: [i64; 2]| stump.with_classes(ClassLabels::Integers(labels.to_vec())).unwrap();
@@ -385,8 +389,9 @@ fn models_whose_scores_cannot_be_compared_are_refused() {
     assert_eq!(code(&ours, &theirs, 10.0), "claim.classes");
 }
 
-/// A model beside itself rounds as itself does, so that a distance of zero is proved at once; not where the order is free, and
-/// not for a model that only rounds alike.
+/// A model beside itself has the same rounding, so that a distance of zero is proved at once. This
+/// does not hold if the order of addition is free, nor for two models that merely have equal bounds
+/// on rounding.
 #[test]
 fn a_model_is_at_no_distance_from_itself() {
     let mut at_once = 0;
@@ -411,7 +416,8 @@ fn a_model_is_at_no_distance_from_itself() {
     assert!(at_once > 25, "{at_once}");
 }
 
-/// The last bits of one model depend on an order that nobody knows: only a limit that leaves room for them is accepted.
+/// The last bits of one model depend on an unknown order of addition: only a limit with room for
+/// them is accepted.
 #[test]
 fn free_orders_of_addition_count_against_the_claim() {
     let model = |order: Order, leaves: [f64; 3]| {
@@ -440,7 +446,8 @@ fn free_orders_of_addition_count_against_the_claim() {
         }
         builder.build()
     };
-    // 1 + 2^-24 is a tie in f32: one at a time they vanish, together they do not.
+    // 1 + 2^-24 is a tie in f32: added one at a time the small numbers vanish, added together they
+    // do not.
     let small = 2f64.powi(-24);
     let leaves = [1.0, small, small];
     let (fixed, free) = (model(Order::File, leaves), model(Order::Any, leaves));

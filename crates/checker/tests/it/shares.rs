@@ -1,4 +1,5 @@
-//! Several threads that check one certificate: the verdict of one, whatever is wrong with it and wherever it is cut into parts.
+//! Several threads that check one certificate give the verdict of a single thread, whatever is
+//! wrong with the certificate and however it is cut into parts.
 
 use crate::common::{Opened, certified_with, searched_pair};
 use fastrand::Rng;
@@ -6,7 +7,7 @@ use secateur_certificate::Step;
 use secateur_checker::Verdict;
 use secateur_oracle::{Band, Options};
 
-/// Another step in place of one, the same twice, or none.
+/// One step is replaced by another, doubled or left out.
 fn changed(rng: &mut Rng, opened: &Opened) -> Opened {
     let mut copy = opened.clone();
     let at = rng.usize(..copy.steps.len());

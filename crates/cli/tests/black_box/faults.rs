@@ -1,5 +1,5 @@
-//! A search that goes wrong on purpose (`crates/oracle/src/fault.rs`): the command writes nothing of what it called proved. The
-//! checker knows no such switch.
+//! A search that goes wrong on purpose (`crates/oracle/src/fault.rs`): the command writes nothing
+//! of what that search called proved. The checker has no such switch.
 
 use crate::support::{Folder, Run};
 
@@ -31,8 +31,8 @@ fn nothing_that_a_broken_search_calls_proved_is_written() {
     assert_eq!(folder.run("verify model.txt out.txt").code, Some(1));
 }
 
-/// The program that looks for faults has none of the hooks that tests use: neither their names nor what they switch. The command that
-/// searches has them, so they would be found.
+/// The program that looks for faults has none of the hooks that tests use: neither their names nor
+/// what they switch. The command that searches has them, so this test would find them.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_checker_has_no_hooks() {

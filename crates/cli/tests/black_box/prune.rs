@@ -495,7 +495,8 @@ fn the_pruner_without_its_whole_oracle_says_so_and_what_the_oracle_finds() {
     says(&without, &["--accept-unproved"]);
 }
 
-/// A command whose search waits after some boxes (`crates/oracle/src/pause.rs`), on a fast machine as on a slow one.
+/// A command whose search waits after some boxes (`crates/oracle/src/pause.rs`), on fast and on
+/// slow machines alike.
 #[cfg(all(unix, debug_assertions))]
 fn paused(folder: &Folder, words: &str) -> std::process::Child {
     use std::process::Stdio;

@@ -108,8 +108,9 @@ impl Run {
     }
 }
 
-/// A test that was started in the background of a script has Ctrl-C ignored, and a command that it starts would inherit that. What
-/// a process handles itself is as usual again in its children, so the tests handle it: by ending, as they would anyway.
+/// A test that a script started in the background ignores Ctrl-C, and its child processes would
+/// inherit that. If a process handles a signal itself, its children get the default again. So the
+/// tests handle Ctrl-C, by ending, as they would anyway.
 pub(crate) fn own_signals() {
     #[cfg(unix)]
     {

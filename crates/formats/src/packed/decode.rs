@@ -1,6 +1,7 @@
-//! A packed file as a model, through the builder like every other format. The bytes are read by the reader of
-//! `secateur-runtime`, the very one that reads them when the file is run, so that a check of a packed file is of what is run: where
-//! that reader misread a file, the model would be another one than the original.
+//! A packed file as a model, through the builder like every other format. The bytes are read by the
+//! reader of `secateur-runtime`, the same one that reads them when the file is run. So a check of a
+//! packed file is about what is run: if that reader misread a file, the model would differ from the
+//! original.
 
 use secateur_model::{
     Accumulation, Average, Categories, CategoryRule, ClassLabels, Decision, EnsembleBuilder, FeatureId,
@@ -104,7 +105,8 @@ fn refused(bytes: &[u8], error: LoadError, at: usize) -> FormatError {
     FormatError::new(Place::Byte(at as u64), problem)
 }
 
-/// Something that the runtime knows and this crate does not: both come from one repository, so that nobody meets it.
+/// The runtime knows something that this crate does not. Both are versioned together, so this does
+/// not happen in a release.
 fn unknown(what: &'static str) -> FormatError {
     FormatError::new(Place::File, Problem::Packed { what })
 }

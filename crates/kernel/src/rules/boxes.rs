@@ -1,20 +1,20 @@
 //! Rules `close`, `narrow` and `split`.
 //!
-//! **Close.** Premise: multipliers lambda >= 0 such that over the joint leaves that meet the box,
-//! `sum over pieces of max lambda.value < lambda.bound`, exactly. Conclusion: no cell of the box solves
-//! the problem. Why: at a cell each piece adds the value of one leaf that meets the box, so the
-//! combination of rows is at most the left side; a solution would make it at least the right side, row
-//! by row, since lambda >= 0.
+//! **Close.** Premise: multipliers lambda >= 0 such that, over the joint leaves that meet the box,
+//! `sum over pieces of max lambda.value < lambda.bound`, exactly. Conclusion: no cell of the box
+//! solves the problem. Why: at a cell each piece adds the value of one leaf that meets the box, so
+//! the combination of rows is at most the left side. At a solution it would be at least the right
+//! side, since every row holds there and lambda >= 0.
 //!
-//! **Narrow.** Premise: cells `low..high` are some of the box's cells on the axis, but not all; the part
-//! below them and the part above them, where there is one, are each closed by the lens. Conclusion: a
-//! solution in the box lies in the part with cells `low..high`, which replaces the box. Why: the three
-//! parts make up the box.
+//! **Narrow.** Premise: cells `low..high` are some of the box's cells on the axis, but not all; the
+//! lens closes the part below them and the part above them, each if it has cells. Conclusion: a
+//! solution in the box lies in the part with cells `low..high`, which replaces the box. Why: the
+//! three parts make up the box.
 //!
-//! **Split.** Premise: the cell is one of the box's on the axis, and not the last; the steps that follow
-//! close one side, and those after them the other. Conclusion: no cell of the box solves the problem.
-//! Why: the two sides make up the box. The kernel itself keeps the list of sides that are open, and a
-//! problem is proved only when that list is empty.
+//! **Split.** Premise: the cell is one of the box's cells on the axis, and not the last; the steps
+//! that follow close one side, and those after them the other. Conclusion: no cell of the box
+//! solves the problem. Why: the two sides make up the box. The kernel itself keeps the list of open
+//! sides, and a problem is proved only when that list is empty.
 
 use crate::proof::Proof;
 use crate::refusal::Refusal;

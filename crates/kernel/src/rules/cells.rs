@@ -16,7 +16,8 @@ pub(crate) fn cells(proof: &mut Proof<'_>) -> Result<(), Refusal> {
     }
     let length = |axis: &usize| proof.state.ranges[*axis].1 - proof.state.ranges[*axis].0;
     let mut open: Vec<usize> = (0..proof.state.ranges.len()).filter(|axis| length(axis) > 1).collect();
-    // The longest axis last: most of its cells fail a row without being narrowed to.
+    // The longest axis comes last, because most of its cells fail a row before the box is narrowed
+    // to them.
     open.sort_by_key(length);
     let row_lenses = proof.row_lenses();
     each(proof, &open, &row_lenses)

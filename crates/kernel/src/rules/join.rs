@@ -1,25 +1,31 @@
-//! Rule `join`: what remains of a small box is put together from two halves.
+//! Rule `join`: a small box is examined by combining the sums of two halves.
 //!
-//! Premise: two rows (f, g), the one that the step names and the last. A piece is *settled* if one of its
-//! joint leaves meets the box, or if all its joint leaves have the same f and the same g. Neighbouring
-//! cells of the box on an axis are in one *class* if no unsettled piece tells them apart: of its joint
-//! leaves that meet the box, the same ones hold both. Without the axes that the step fixes, the others
-//! fall into *parts*: two axes are in one part if an unsettled piece changes along both, or a chain of
-//! such pieces links them. The parts are shared out over two halves. For every choice of a class on each
-//! fixed axis, the sums (f, g) of each half are listed, over all choices of a class on its axes. Every
-//! pair of one entry from each list that reaches both bounds, with what the other pieces add, is a part
-//! of the box: its classes. Of every piece one joint leaf meets that part, and one of its cells passes
-//! rule `cells`.
+//! Premise: two rows (f, g), the one that the step names and the last one. A piece is *settled* if
+//! only one of its joint leaves meets the box, or if all its joint leaves have the same f and the
+//! same g. Neighbouring cells of the box on an axis are in one *class* if no unsettled piece tells
+//! them apart: the same ones of its joint leaves that meet the box hold both cells. The axes that
+//! the step does not fix fall into *parts*: two axes are in one part if an unsettled piece changes
+//! along both, or if a chain of such pieces links them. The parts are divided between two halves.
+//! For every choice of a class on each fixed axis, the sums (f, g) of each half are listed, over
+//! all choices of a class on the half's axes. Every pair of one entry from each list that reaches
+//! both bounds, together with what the other pieces add, describes a part of the box: the cells of
+//! its classes. In that part every piece has only one joint leaf, and one of its cells passes rule
+//! `cells`.
+//!
 //! Conclusion: the box holds no solution that is not excused.
-//! Why: cells of the same classes are in the same joint leaf of every unsettled piece, so f and g are the
-//! same for all of them. When the fixed axes are chosen, every unsettled piece changes along the axes of
-//! one part only, so a row is a sum of one number for each part and a constant. A cell that solves the
-//! problem has an entry in each list, and the two reach both bounds: it is in one of the pairs. All cells
-//! of a pair are in the same joint leaf of every piece, so they reach the same leaf of every tree, and
-//! one of them that passes stands for all. An entry is left out of a list only if with the best of
-//! everything else it does not reach a bound, so it is in no pair. Which axes are fixed and how the parts
-//! are shared out makes lists long or short, not right or wrong. Numbers may have been rounded up
-//! (`lens.rs`), which makes pairs more and not fewer.
+//!
+//! Why: cells of the same classes are in the same joint leaf of every unsettled piece, so f and g
+//! are the same for all of them. When the fixed axes are chosen, every unsettled piece changes
+//! along the axes of one part only, so a row is a sum of one number for each part and a constant. A
+//! cell that solves the problem has an entry in each list, and the two entries together reach both
+//! bounds, so the cell is in one of the pairs. All cells of a pair are in the same joint leaf of
+//! every piece, so they reach the same leaf of every tree, and one of them that passes stands for
+//! all.
+//!
+//! An entry is left out of a list only if it does not reach a bound even with the best of
+//! everything else, so it is in no pair. Which axes are fixed, and how the parts are divided,
+//! affects only the length of the lists, not soundness. Numbers may have been rounded up
+//! (`lens.rs`), which can only add pairs.
 
 use crate::boxes::lowest;
 use crate::pieces::{Form, Touch, low_bits};
@@ -31,7 +37,7 @@ use crate::rules::{minus, plus};
 /// A number for each of the two rows.
 type Sums = (i64, i64);
 
-/// An entry of a list: a sum, and which choice of classes it is.
+/// An entry of a list: a sum, and the index of its choice of classes.
 type Entry = (Sums, usize);
 
 pub(crate) fn join(proof: &mut Proof<'_>, row: u32, fixed: &[u32]) -> Result<(), Refusal> {
@@ -57,8 +63,8 @@ pub(crate) fn join(proof: &mut Proof<'_>, row: u32, fixed: &[u32]) -> Result<(),
     }
 }
 
-/// The part of the box with these entries of the two lists: does one of its cells stand for all, and
-/// pass rule `cells`?
+/// Examines the part of the box that these entries of the two lists describe: does one of its cells
+/// stand for all of them, and does that cell pass rule `cells`?
 fn passes(proof: &mut Proof<'_>, rest: &Rest, codes: [usize; 2], row_lenses: &[u32]) -> Result<(), Refusal> {
     let mark = proof.state.mark();
     for (axis, low, high) in rest.chosen(codes, &proof.state.ranges) {
@@ -85,14 +91,14 @@ fn passes(proof: &mut Proof<'_>, rest: &Rest, codes: [usize; 2], row_lenses: &[u
     })
 }
 
-/// What remains of a box. Open axes are named by their position in `axes`, and sets of them are the bits
-/// of a word.
+/// The state of a join over a box. Open axes are named by their position in `axes`, and sets of
+/// them are the bits of a word.
 struct Rest {
     axes: Vec<OpenAxis>,
     /// The axes that are fixed.
     fixed: u64,
     parts: Vec<Part>,
-    /// What the bounds ask for beyond what the settled pieces add.
+    /// How far the settled pieces fall short of the bounds.
     needed: Sums,
 }
 
@@ -101,27 +107,28 @@ struct OpenAxis {
     axis: usize,
     /// The first cell of each class.
     classes: Vec<u32>,
-    /// The class that is chosen, where the axis is fixed.
+    /// The present class, if the axis is fixed.
     chosen: usize,
 }
 
-/// Open axes that pieces link when the fixed ones are left out; or none, for pieces along fixed axes alone.
+/// Open axes that pieces link when the fixed ones are left out. The part without axes is for pieces
+/// that change along fixed axes only.
 #[derive(Default)]
 struct Part {
     own: u64,
-    /// The fixed axes that its pieces change along.
+    /// The fixed axes along which its pieces change.
     fixed: u64,
-    /// Choices of a class on each of its own axes.
+    /// The number of choices of a class on each of its own axes.
     count: usize,
     second_half: bool,
-    /// What its pieces add for every choice on its axes: own ones before fixed ones, in each the lower position
-    /// first, and the first axis changes fastest.
+    /// What its pieces add for every choice on its axes. In the table own axes come before fixed
+    /// ones, each group by position, and the first axis changes fastest.
     table: Vec<Sums>,
-    /// For each choice on its fixed axes the best of each row alone.
+    /// For each choice on its fixed axes the largest value of each row alone.
     tops: Vec<Sums>,
 }
 
-/// A piece that is not settled changes along an open axis.
+/// An unsettled piece changes along an open axis.
 struct Along<'a> {
     piece: usize,
     at: usize,
@@ -186,8 +193,8 @@ impl Rest {
         bits(set).fold(1, |count: u64, at| count.saturating_mul(self.axes[at].classes.len() as u64))
     }
 
-    /// The axes along which a piece changes, in the order of tables, each with the run of cells that each of
-    /// its classes is in.
+    /// The axes along which a piece changes, in the order of tables, each with the run that holds
+    /// each of its classes.
     fn along<'a>(&self, set: u64, changes: &[Along<'a>]) -> Vec<(&'a Touch, Vec<usize>)> {
         let runs = |at: usize| {
             let own = changes.iter().find(|along| along.at == at).expect("the set is of these changes");
@@ -196,7 +203,8 @@ impl Rest {
         self.ordered(set).map(runs).collect()
     }
 
-    /// Makes the parts, shares them out over the two halves, and makes room for their tables, within the limit.
+    /// Makes the parts, divides them between the two halves, and makes room for their tables,
+    /// within the limit.
     fn make_parts(&mut self, pieces: &[(u64, &[Along<'_>])], limit: u64) -> Result<(), Refusal> {
         let mut rest = !self.fixed & low_bits(self.axes.len());
         while rest != 0 {
@@ -212,7 +220,7 @@ impl Rest {
             rest &= !own;
             self.parts.push(Part { own, ..Part::default() });
         }
-        // Pieces along fixed axes alone.
+        // The part for pieces that change along fixed axes only.
         self.parts.push(Part::default());
         for &(set, _) in pieces {
             let part = self.part_of(set);
@@ -232,8 +240,9 @@ impl Rest {
         if work > limit {
             return Err(Refusal::LimitJoin { what: JoinLimit::Sums, limit });
         }
-        // A part's own choices are among the sums of its half, and its fixed axes among all of them: its table is
-        // no longer than the work.
+        // A part's own choices are counted in the sums of its half, and the choices on its fixed
+        // axes in those of all fixed axes. So its table is no longer than the work that was
+        // allowed.
         for index in 0..self.parts.len() {
             let (own, fixed) = (self.choices(self.parts[index].own), self.choices(self.parts[index].fixed));
             let part = &mut self.parts[index];
@@ -243,14 +252,14 @@ impl Rest {
         Ok(())
     }
 
-    /// The part of pieces that change along these axes.
+    /// The part that holds the pieces that change along these axes.
     fn part_of(&self, set: u64) -> usize {
         let own = set & !self.fixed;
         let holds = |part: &Part| part.own & own != 0 || own == 0 && part.own == 0;
         self.parts.iter().position(holds).expect("every open axis is in a part, and no axis too")
     }
 
-    /// On to the next choice on the fixed axes; `false` behind the last one.
+    /// Moves to the next choice on the fixed axes; `false` after the last one.
     fn next_choice(&mut self) -> bool {
         for at in bits(self.fixed) {
             let axis = &mut self.axes[at];
@@ -263,10 +272,11 @@ impl Rest {
         false
     }
 
-    /// The pairs of entries that reach both bounds at the present choice; there have been some before, and there may
-    /// be at most so many.
+    /// The pairs of entries that reach both bounds at the present choice. Earlier choices had
+    /// `before` pairs, and all choices together may have `most`.
     fn pairs(&self, before: usize, most: usize) -> Result<Vec<[usize; 2]>, Refusal> {
-        // What may be lost, counted from the best of everything, before a bound is missed.
+        // How much each row may lose, compared with the best of everything, before it misses its
+        // bound.
         let best = self.parts.iter().map(|part| part.present(&self.axes).1);
         let spare = best.fold(minus((0, 0), self.needed), plus);
         if spare.0 < 0 || spare.1 < 0 {
@@ -299,7 +309,8 @@ impl Rest {
         let [first, second] = lists;
         let swapped = second.len() < first.len();
         let (mut short, long) = if swapped { (second, first) } else { (first, second) };
-        // Those of the shorter list that lose little of f come first; of them, the least that is lost of g decides.
+        // In the shorter list, entries that lose little of f come first. Among the entries that
+        // lose little enough of f, the smallest loss of g tells whether any of them makes a pair.
         short.sort_unstable();
         let mut least_g = Vec::with_capacity(short.len());
         for &((_, g), _) in short.iter() {
@@ -322,8 +333,8 @@ impl Rest {
         Ok(pairs)
     }
 
-    /// For each open axis the cells of the class that is chosen, of a box of these ranges: by the entries of the two
-    /// lists, or because the axis is fixed.
+    /// For each open axis the cells of its present class in a box with these ranges. The entries of
+    /// the two lists choose the class, or the axis is fixed.
     fn chosen(&self, mut codes: [usize; 2], ranges: &[(u32, u32)]) -> Vec<(usize, u32, u32)> {
         let mut classes: Vec<usize> = self.axes.iter().map(|axis| axis.chosen).collect();
         for part in &self.parts {
@@ -343,7 +354,8 @@ impl Rest {
 }
 
 impl Part {
-    /// The part of the table for the present choice on the fixed axes, and the best of each row in it.
+    /// The part of the table for the present choice on the fixed axes, and the largest value of
+    /// each row in it.
     fn present(&self, axes: &[OpenAxis]) -> (&[Sums], Sums) {
         let (mut number, mut step) = (0, 1);
         for at in bits(self.fixed) {
@@ -380,16 +392,18 @@ fn open_axes<'a>(proof: &Proof<'a>, settled: &[bool]) -> Result<(Vec<OpenAxis>, 
             axes.push(OpenAxis { axis, classes: classes.clone(), chosen: 0 });
         }
     }
-    // Each has two classes at least, so that with more there are more sums than any limit allows.
+    // Each axis has at least two classes, so with more axes there are more sums than any limit
+    // allows.
     if axes.len() > 64 {
         return Err(Refusal::LimitJoin { what: JoinLimit::Sums, limit: proof.pieces.limits.join_sums });
     }
     Ok((axes, changes))
 }
 
-/// Adds what one piece contributes to a table over the axes along which it changes. The last of the axes
-/// changes slowest, so each of its classes is a block of the table. `mask` has the joint leaves that are
-/// left; a piece without masks changes along one axis, and its joint leaves are the runs.
+/// Adds the values of one piece to a table over the axes along which it changes. The last of the
+/// axes changes slowest, so each of its classes is a block of the table. `mask` has the joint
+/// leaves that are left; a piece without masks changes along one axis, and its joint leaves are the
+/// runs.
 fn fill(value: &dyn Fn(usize) -> Sums, along: &[(&Touch, Vec<usize>)], mask: &[u64], table: &mut [Sums]) {
     if !mask.is_empty() && mask.iter().map(|word| word.count_ones()).sum::<u32>() == 1 {
         let sums = value(lowest(mask.iter().copied()));
@@ -408,8 +422,8 @@ fn fill(value: &dyn Fn(usize) -> Sums, along: &[(&Touch, Vec<usize>)], mask: &[u
     }
 }
 
-/// Adds a table over some axes to one over these and others; the last axis changes slowest. For each axis:
-/// its number of classes, and whether the smaller table has it.
+/// Adds a table over some axes to one over these and others. The last axis changes slowest. `axes`
+/// has for each axis its number of classes, and whether the smaller table has it.
 fn spread(axes: &[(usize, bool)], table: &[Sums], into: &mut [Sums]) {
     if table.len() == into.len() {
         into.iter_mut().zip(table).for_each(|(slot, &sums)| *slot = plus(*slot, sums));
@@ -426,7 +440,7 @@ fn spread(axes: &[(usize, bool)], table: &[Sums], into: &mut [Sums]) {
     }
 }
 
-/// The best of each row alone.
+/// The largest value of each row alone.
 fn top(table: &[Sums]) -> Sums {
     table.iter().fold((i64::MIN, i64::MIN), |top, sums| (top.0.max(sums.0), top.1.max(sums.1)))
 }

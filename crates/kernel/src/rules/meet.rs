@@ -1,16 +1,19 @@
-//! Rule `meet`: two rows over pieces of one axis each are tested without boxes.
+//! Rule `meet`: a problem of two rows over pieces of one axis each is decided without boxes.
 //!
-//! Premise: the problem has two rows (f, g), and every piece looks at one axis at most. The axes are
-//! shared out over two halves: those that the step lists, and all others. Each half's sums (f, g) over
-//! all choices of one cell for each axis are listed, without those that cannot reach a bound even with
-//! the best of everything else, and those that are no better in both rows than another. No pair of one
-//! entry from each list reaches both bounds.
+//! Premise: the problem has two rows (f, g), and every piece depends on one axis at most. The axes
+//! are divided between two halves: those that the step lists, and all others. Each half's sums (f,
+//! g) over all choices of one cell for each axis are listed, without those that cannot reach a
+//! bound even with the best of everything else, and without those that are no better in both rows
+//! than another one. No pair of one entry from each list reaches both bounds.
+//!
 //! Conclusion: the problem has no solution.
-//! Why: a solution chooses one cell on each axis; its two half sums add up to at least both bounds. If
-//! one of them was dropped because it cannot reach a bound, it could not. If it was dropped because
-//! another is no worse in both rows, that other one serves as well, and in the end one that is in the
-//! list. So some pair of entries would reach both bounds. Any way to share out the axes is sound; the
-//! step's choice only makes the lists short.
+//!
+//! Why: a solution chooses one cell on each axis, and its two half sums add up to at least both
+//! bounds. None of them was left out because it cannot reach a bound, since it does. If one was
+//! left out because another one is no worse in both rows, that other one reaches the bounds as
+//! well, and following such replacements leads to one that is in the list. So some pair of entries
+//! would reach both bounds. Any way to divide the axes is sound; the step's choice only makes the
+//! lists short.
 
 use std::collections::BTreeMap;
 
@@ -20,9 +23,10 @@ use crate::refusal::Refusal;
 use crate::rules::{minus, plus};
 use crate::wide::Int;
 
-/// All numbers here are sums of fewer than eight of the magnitude that is compared with this.
+/// `widest` stays below this, and every number here is a sum of fewer than eight numbers whose
+/// magnitude is at most `widest`.
 const WIDEST: i128 = 1 << 123;
-/// Some sum does not fit.
+/// A sum does not fit into 128 bits.
 const TOO_WIDE: Refusal = Refusal::LimitMeet { entries: None };
 
 type Sums = (i128, i128);
@@ -41,7 +45,7 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Refusal> {
     }
     let narrow = |value: &Int| value.to_i128().ok_or(TOO_WIDE);
     let mut bounds = (narrow(&rows.bounds[0])?, narrow(&rows.bounds[1])?);
-    // For each axis that a piece looks at, a table with an entry for each of its cells.
+    // For each axis that a piece depends on, a table with an entry for each of its cells.
     let mut tables: BTreeMap<usize, Vec<Sums>> = BTreeMap::new();
     let mut without_axis = vec![true; pieces.pieces.len()];
     let entry = |piece: usize, leaf: usize| {
@@ -73,7 +77,7 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Refusal> {
     }
     halves[1].extend(tables.into_values());
     for half in &mut halves {
-        // Long tables first: the list grows late.
+        // Long tables come first, so that the list grows late.
         half.sort_by_key(|table| std::cmp::Reverse(table.len()));
         half.iter_mut().for_each(keep_best);
     }
@@ -83,8 +87,8 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Refusal> {
         combine(&halves[0], minus(bounds, plus(tops[0], tops[1])), limit, proof)?,
         combine(&halves[1], minus(bounds, plus(tops[0], tops[1])), limit, proof)?,
     ];
-    // In both lists f falls and g rises: the entries of the second with enough f are a prefix that only
-    // shrinks, and its last entry has the most g.
+    // In both lists f falls and g rises. The entries of the second list with enough f are a prefix
+    // that only shrinks, and the last entry of this prefix has the most g.
     let mut enough = lists[1].len();
     for &entry in &lists[0] {
         while enough > 0 && entry.0 + lists[1][enough - 1].0 < bounds.0 {
@@ -97,14 +101,15 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// All useful sums of a half, by falling f and rising g. `missing` is what the bounds ask for beyond the
-/// best of everything: an entry that gives away more than that, negated, is hopeless.
+/// All useful sums of a half, by falling f and rising g. `missing` is the bounds minus the best of
+/// everything: an entry that falls short of the best by more than minus `missing` cannot reach a
+/// bound.
 fn combine(half: &[Vec<Sums>], missing: Sums, limit: usize, proof: &Proof<'_>) -> Result<Vec<Sums>, Refusal> {
     let mut list = vec![(0, 0)];
     let mut best = (0, 0);
     for table in half {
         best = plus(best, top(table));
-        // What is needed of the tables so far when all others give their best.
+        // What the tables so far have to contribute if all others contribute their best.
         let needed = plus(missing, best);
         if list.len().saturating_mul(table.len()) > limit {
             return Err(Refusal::LimitMeet { entries: Some(limit) });
@@ -121,7 +126,8 @@ fn combine(half: &[Vec<Sums>], missing: Sums, limit: usize, proof: &Proof<'_>) -
     Ok(list)
 }
 
-/// A table without entries that are no better than another one, by falling f and rising g.
+/// Removes entries that are no better than another one, and sorts the rest by falling f and rising
+/// g.
 fn keep_best(table: &mut Vec<Sums>) {
     table.sort_unstable_by(|a, b| b.cmp(a));
     let mut most = None;
@@ -134,7 +140,7 @@ fn keep_best(table: &mut Vec<Sums>) {
     });
 }
 
-/// The best of each row alone.
+/// The largest value of each row alone.
 fn top(table: &[Sums]) -> Sums {
     let of = |pick: fn(&Sums) -> i128| table.iter().map(pick).max().unwrap_or(0);
     (of(|sums| sums.0), of(|sums| sums.1))

@@ -53,8 +53,8 @@ impl Opened {
         check_where(original, pruned, scorers, &bytes[..], &Limits::default(), &|| false).unwrap()
     }
 
-    /// The reason and the step of a refusal; `None` where the certificate is accepted.
-    /// The verdict of several threads, each with parts of a few steps; an error where this is no certificate.
+    /// The reason and the step of a refusal; `None` where the certificate is accepted. The verdict
+    /// of several threads, each with parts of a few steps; an error where this is no certificate.
     pub(crate) fn verdict_of_threads(
         &self,
         original: &Ensemble,
