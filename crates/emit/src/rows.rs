@@ -54,10 +54,13 @@ struct Maker<'a> {
     rows: Vec<f64>,
     /// The splits on the path to the current node with the sides that were taken, for each feature
     /// in the order of the path.
-    above: BTreeMap<usize, Vec<(Split<'a>, bool)>>,
+    above: BTreeMap<usize, Vec<Turn<'a>>>,
     /// Splits that were visited since the last call of `watch`.
     work: usize,
 }
+
+/// A split on a path, and the side that was taken.
+type Turn<'a> = (Split<'a>, bool);
 
 impl<'a> Maker<'a> {
     /// `watch` is called now and then with the number of nodes that were seen.
@@ -70,7 +73,7 @@ impl<'a> Maker<'a> {
     ) -> Option<()> {
         // Nodes with the length of the path to their parent, and the parent's split with the side
         // that was taken.
-        let mut open: Vec<(NodeId, usize, Option<(Split<'a>, bool)>)> = vec![(NodeId(0), 0, None)];
+        let mut open: Vec<(NodeId, usize, Option<Turn<'a>>)> = vec![(NodeId(0), 0, None)];
         let mut path: Vec<Split<'a>> = Vec::new();
         self.above.clear();
         while let Some((node, length, step)) = open.pop() {
@@ -209,8 +212,8 @@ impl<'a> Maker<'a> {
 /// The tests of one feature on a path around which some value passes all of them, if any does.
 /// Comparisons leave an interval, and the two tests at its ends suffice: on a path with thousands of
 /// tests, all others would be tried in vain.
-fn deciding<'a>(own: &[(Split<'a>, bool)]) -> Vec<Split<'a>> {
-    let threshold = |&(split, _): &(Split<'a>, bool)| match split.test {
+fn deciding<'a>(own: &[Turn<'a>]) -> Vec<Split<'a>> {
+    let threshold = |&(split, _): &Turn<'a>| match split.test {
         Test::Less { threshold }
         | Test::LessOrEqual { threshold }
         | Test::LessOrEqualButZero { threshold, .. } => Some(threshold),
@@ -219,7 +222,7 @@ fn deciding<'a>(own: &[(Split<'a>, bool)]) -> Vec<Split<'a>> {
     if own.iter().any(|step| threshold(step).is_none()) {
         return own.iter().rev().map(|&(split, _)| split).collect();
     }
-    let by_threshold = |a: &&(Split<'a>, bool), b: &&(Split<'a>, bool)| {
+    let by_threshold = |a: &&Turn<'a>, b: &&Turn<'a>| {
         f64::total_cmp(&threshold(a).unwrap_or_default(), &threshold(b).unwrap_or_default())
     };
     let upper = own.iter().filter(|(_, left)| *left).min_by(by_threshold);
