@@ -52,7 +52,7 @@ new-user: $(STAMP) ## a new user's first hour on a terminal, from the wheel alon
 SMALL := -C force-unwind-tables=no -C llvm-args=-inline-threshold=40 -C llvm-args=-unroll-threshold=90 -C llvm-args=-unroll-runtime=false -C link-arg=-Wl,--no-eh-frame-hdr
 c-library: ## the C library without Rust's standard library, in target/small, with its size
 	RUSTFLAGS="$(SMALL)" cargo build --locked --profile small -p secateur-c --no-default-features
-	@ls -l target/small/libsecateur_c.* crates/c/include/secateur_runtime.h
+	@ls -l target/small/libsecateur_c.* crates/run/c/include/secateur_runtime.h
 
 test-c: c-library ## the C example with that library, static and shared
 	SECATEUR_C_LIBRARY=$(abspath target/small/libsecateur_c.a) cargo test --locked -p secateur-c --test example
@@ -299,8 +299,8 @@ test-report: $(STAMP) ## the report pages in a headless Chromium (apt-get instal
 	cargo build --release --locked --quiet --bin secateur
 	rm -rf target/report-pages target/report-shots
 	cargo run --quiet --locked -p secateur-report --example pages -- target/report-pages
-	$(VENV)/bin/python crates/report/browser/outcomes.py target/release/secateur target/report-pages
-	$(VENV)/bin/python crates/report/browser/check.py target/report-pages --shots target/report-shots --need 14
+	$(VENV)/bin/python crates/front/report/browser/outcomes.py target/release/secateur target/report-pages
+	$(VENV)/bin/python crates/front/report/browser/check.py target/report-pages --shots target/report-shots --need 14
 
 clean: ## remove everything that was built
 	rm -rf target $(VENV)

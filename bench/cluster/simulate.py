@@ -4,7 +4,7 @@
 
 First a real search is made on one worker, in the smallest jobs that there are (256 boxes), and the processor time of each is noted, with the boxes that it leaves open: these are the
 pieces of the search and the order in which they can be done. Also noted is what a job costs the process that deals them out, and what the models cost a worker that sees them first. Then workers are
-simulated, with the rule that `crates/oracle/src/jobs/foreman.rs` splits by: how many boxes travel together, how long a job should take, how many jobs wait at the workers. Nothing is simulated that was
+simulated, with the rule that `crates/search/oracle/src/jobs/foreman.rs` splits by: how many boxes travel together, how long a job should take, how many jobs wait at the workers. Nothing is simulated that was
 not measured but the latency of a message, which is given.
 """
 
@@ -41,7 +41,7 @@ Question = bytes
 
 
 class Bytes:
-    """Reads the encoding of `crates/oracle/src/jobs`."""
+    """Reads the encoding of `crates/search/oracle/src/jobs`."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, data.index(b"\n") + 1 + 32

@@ -40,7 +40,7 @@ def main() -> None:
 
 def json_page() -> str:
     """The sections of the command line's documentation about exit codes and JSON."""
-    source = (HERE.parents[1] / "crates" / "cli" / "src" / "lib.rs").read_text()
+    source = (HERE.parents[1] / "crates" / "front" / "cli" / "src" / "lib.rs").read_text()
     lines = [line[3:].removeprefix(" ") for line in source.splitlines() if line.startswith("//!")]
     sections = lines[lines.index("# Exit codes") :]
     headings = [f"#{line}" if line.startswith("# ") else line for line in sections]

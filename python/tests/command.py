@@ -28,7 +28,7 @@ def run(*words: object, cwd: pathlib.Path, program: str = "secateur") -> str:
 
 def pause(batches: int, file: pathlib.Path | None = None) -> dict[str, str]:
     """The environment in which a search visits so many batches of boxes, makes the file, and waits until it is told to end
-    (`crates/oracle/src/pause.rs`): it is under way and not done, on a fast machine as on a slow one."""
+    (`crates/search/oracle/src/pause.rs`): it is under way and not done, on a fast machine as on a slow one."""
     return {"SECATEUR_TEST_PAUSE": f"{batches}:{file}" if file else str(batches)}
 
 

@@ -1,6 +1,6 @@
 """How much of a long test is run: `make test` runs a share of all seeds and cases, always the first ones, and `make test-all` runs all.
 
-`SECATEUR_TEST_SHARE` says it in percent. The tests in Rust read the same variable (`crates/testkit/src/share.rs`)."""
+`SECATEUR_TEST_SHARE` says it in percent. The tests in Rust read the same variable (`crates/test/testkit/src/share.rs`)."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""A search that goes wrong on purpose (`crates/oracle/src/fault.rs`), behind the Python package: what it calls proved is refused by
+"""A search that goes wrong on purpose (`crates/search/oracle/src/fault.rs`), behind the Python package: what it calls proved is refused by
 the checker, and nothing is handed out.
 
 The switch is an environment variable that is read once, so a process of its own searches wrongly."""

@@ -1,6 +1,6 @@
 """`prune(checkpoint=)` and `prune --checkpoint`: a run that was stopped, killed or ran out of time goes on where it was, and a file of another run is refused.
 
-That no answer of a forged file is believed is tested in Rust (`crates/secateur/src/prune/checkpoint_tests.rs`)."""
+That no answer of a forged file is believed is tested in Rust (`crates/front/secateur/src/prune/checkpoint_tests.rs`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROGRAM = pathlib.Path(sys.executable).with_name("secateur")
 ROOT = pathlib.Path(__file__).parents[2]
 MODELS = {
     "catboost": ROOT / "testdata/models/catboost/multiclass.cbm",
-    "lightgbm": ROOT / "crates/secateur/demo/loans.txt",
+    "lightgbm": ROOT / "crates/front/secateur/demo/loans.txt",
     "sklearn": ROOT / "testdata/models/sklearn/boosting_three.skops",
 }
 # Searches of a run, or batches of their boxes, after which it waits: it has learned something, and is not done.

@@ -13,9 +13,9 @@ import pytest
 from command import PATIENCE, ROOT
 
 # Written by maturin: a description of the package, and a copy of the README for each crate that shows it.
-WRITTEN = re.compile(r"PKG-INFO|crates/\w+/README\.md")
+WRITTEN = re.compile(r"PKG-INFO|crates/\w+/\w+/README\.md")
 # Code that only tests compile reads test data, which is no part of the package.
-OF_TESTS = re.compile(r"crates/testkit/|/tests?\.rs$|_tests\.rs$|crates/\w+/(tests|examples)/")
+OF_TESTS = re.compile(r"crates/test/testkit/|/tests?\.rs$|_tests\.rs$|crates/\w+/(tests|examples)/")
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +44,12 @@ def test_the_sdist_has_no_file_that_git_does_not_know(held, known):
 
 
 def test_the_sdist_has_all_files_of_the_package(held, known):
-    crates = {name.split("/")[1] for name in held if name.startswith("crates/")}
-    assert {"wheel", "python", "cli", "checker", "oracle", "runtime"} <= crates
+    crates = {"/".join(name.split("/")[1:3]) for name in held if name.startswith("crates/")}
+    assert {"front/wheel", "front/python", "front/cli", "proof/checker", "search/oracle", "run/runtime"} <= crates
     parts = tuple(f"crates/{crate}/" for crate in crates)
     needed = {name for name in known if name.startswith((*parts, "python/secateur/"))} | {"Cargo.toml", "Cargo.lock", "pyproject.toml", "README.md"}
     assert not needed - set(held)
-    for name in ("Cargo.lock", "crates/oracle/src/lib.rs", "python/secateur/__init__.py"):
+    for name in ("Cargo.lock", "crates/search/oracle/src/lib.rs", "python/secateur/__init__.py"):
         assert held[name] == (ROOT / name).read_bytes(), name
 
 

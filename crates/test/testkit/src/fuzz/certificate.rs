@@ -1,0 +1,84 @@
+//! Fuzzes the reader of certificates and the checker with two models that differ: no steps make it
+//! accept a false claim.
+
+use std::sync::LazyLock;
+use std::{fs, io};
+
+use secateur_certificate::{BandClaim, Claim, Digest, Domain, Reader, Statement, Step, Writer, encode};
+use secateur_checker::{Limits, Verdict, check};
+use secateur_formats::ModelFile;
+
+use super::{files, root};
+
+/// Two stumps, of which the first decides, and the second stump alone. They decide differently on
+/// some inputs, and their scores differ by up to two.
+static MODELS: LazyLock<[ModelFile; 2]> = LazyLock::new(|| {
+    let parse = |bytes: &[u8]| ModelFile::parse(bytes).expect("a fixture");
+    [
+        parse(include_bytes!("../../../../../testdata/certificates/models/stumps.json")),
+        parse(include_bytes!("../../../../../testdata/certificates/models/second_stump.json")),
+    ]
+});
+
+/// Claims about all inputs that are false for the two models: one of each kind, so that every kind
+/// of step can belong to one.
+const FALSE: [Statement; 4] = [
+    Statement::Decisions { band: BandClaim::Exact, local_rounding: false, cuts: None },
+    Statement::Decisions { band: BandClaim::Score(0.5), local_rounding: false, cuts: None },
+    Statement::Decisions { band: BandClaim::Score(0.5), local_rounding: true, cuts: None },
+    Statement::Scores { within: 1.9 },
+];
+
+/// Checks an input as a certificate, and as a byte that picks a false claim followed by steps; true
+/// if either can be read.
+pub(super) fn check_input(input: &[u8]) -> bool {
+    let [original, pruned] = MODELS.each_ref().map(ModelFile::ensemble);
+    // A claim in the input itself may be true: on a small domain the two models can decide alike.
+    let is_certificate = check(original, pruned, input, &Limits::default()).is_ok();
+    let Some((&pick, encoded)) = input.split_first() else { return false };
+    let claim = Claim {
+        original: Digest::of(original),
+        pruned: Digest::of(pruned),
+        statement: FALSE[usize::from(pick) % FALSE.len()],
+        domain: Domain::everything(),
+    };
+    let mut raw = Writer::new(Vec::new(), &claim).expect("memory takes everything");
+    raw.encoded(encoded, 0).expect("memory takes everything");
+    let raw = raw.finish(true).expect("memory takes everything");
+    // The steps that can be read, with an end step that counts them: only the checker's rules can
+    // refuse this certificate.
+    let mut whole = Writer::new(Vec::new(), &claim).expect("memory takes everything");
+    steps(&raw).for_each(|step| whole.step(&step).expect("memory takes everything"));
+    let readable = is_certificate || whole.steps() > 0;
+    for bytes in [raw, whole.finish(true).expect("memory takes everything")] {
+        match check(original, pruned, &bytes[..], &Limits::default()) {
+            Ok(Verdict::Valid(_)) => panic!("a false claim was accepted: {:?}", claim.statement),
+            Ok(_) => {}
+            Err(error) => super::check::short("reading", &error.to_string()),
+        }
+    }
+    readable
+}
+
+/// The steps of a certificate up to its end step, or up to the first that cannot be read.
+fn steps(bytes: &[u8]) -> impl Iterator<Item = Step> {
+    let mut reader = Reader::new(bytes).expect("the claim is whole");
+    let next = move || reader.next_step().ok().flatten();
+    std::iter::from_fn(next).take_while(|step| !matches!(step, Step::End { .. }))
+}
+
+/// The accepted certificates of the corpus, and the steps of each one for every false claim.
+pub(super) fn seeds() -> io::Result<Vec<Vec<u8>>> {
+    let mut seeds = Vec::new();
+    for path in files(&root().join("testdata/certificates/accept"), None)? {
+        let bytes = fs::read(path)?;
+        let mut encoded = Vec::new();
+        steps(&bytes).for_each(|step| encode(&step, &mut encoded));
+        // A certificate for two equal models has no steps.
+        if !encoded.is_empty() {
+            seeds.extend((0..FALSE.len() as u8).map(|pick| [&[pick], &encoded[..]].concat()));
+        }
+        seeds.push(bytes);
+    }
+    Ok(seeds)
+}
