@@ -343,7 +343,7 @@ impl Model {
     /// Which inputs the library accepts: `number`, `missing`, `infinities`, `zero_window`.
     #[getter]
     fn domain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let domain = self.file.ensemble().domain();
+        let domain = self.file.ensemble().intake();
         let dict = PyDict::new(py);
         dict.set_item("number", if domain.number == NumberType::F32 { "f32" } else { "f64" })?;
         dict.set_item("missing", domain.missing)?;

@@ -14,7 +14,7 @@ const TOLD: usize = 5;
 pub(crate) fn accepted(model: &Ensemble, domain: &Domain) -> Accepted {
     let narrowed = model.within(domain).ok();
     let model = narrowed.as_deref().unwrap_or(model);
-    Grid::common_domain(&[model]).unwrap_or(Accepted { values: *model.domain(), mixed: false })
+    Grid::common_intake(&[model]).unwrap_or(Accepted { values: *model.intake(), mixed: false })
 }
 
 /// The inputs of a claim in a few words; `None` for every input.
@@ -77,7 +77,7 @@ impl OutsideRows {
     /// Searches the rows for them; `None` if all rows that the library accepts are in the model's
     /// domain.
     pub(crate) fn find(model: &Ensemble, rows: &[f64]) -> Option<Self> {
-        let (domain, library) = (model.inputs(), model.for_every_input());
+        let (domain, library) = (model.domain(), model.for_every_input());
         if domain.is_everything() {
             return None;
         }

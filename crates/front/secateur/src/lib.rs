@@ -124,9 +124,7 @@ pub use secateur_checker::{Proved, Reason, Verdict};
 pub use secateur_emit::{Form as SourceForm, LeafBits, NodeLayout as SourceLayout};
 pub use secateur_formats::catboost::category_hash;
 pub use secateur_formats::{DomainFile, DomainFileError, EditError, FormatError, ModelFile, ReadError};
-pub use secateur_model::{
-    Accepted, ClassId, ClassLabels, Domain, Ensemble, FeatureId, InputDomain, PredictError,
-};
+pub use secateur_model::{Accepted, ClassId, ClassLabels, Domain, Ensemble, FeatureId, Intake, PredictError};
 pub use secateur_oracle::Verdict as Answer;
 pub use secateur_oracle::{
     Band, Cancel, CompareError, Counterexample, Crew, JobError, Progress, Reply, ScorePoint, StopReason,

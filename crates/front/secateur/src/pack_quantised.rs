@@ -138,7 +138,7 @@ pub fn pack_quantised(
     let by_trees = bound_by_trees(ensemble, &read.model)
         .ok_or_else(|| Error::from(CompareError::ScoreOverflow { model: "first" }))?;
     let ours = ensemble.within(&leaves.domain).map_err(|error| Error::from(CompareError::from(error)))?;
-    has_inputs(ours.inputs()).map_err(|error| Error::from(CompareError::from(error)))?;
+    has_inputs(ours.domain()).map_err(|error| Error::from(CompareError::from(error)))?;
     let found = measured(&ours, &read.model, leaves, budget, progress)?;
     let decisions = match leaves.same_decisions {
         true => {
@@ -191,7 +191,7 @@ pub fn pack_quantised(
         by_trees,
         at_least: found.as_ref().map(|found| found.measured.at_least.clone()),
         ended: found.as_ref().is_some_and(|found| found.measured.ended && within < by_trees),
-        domain: ours.inputs().clone(),
+        domain: ours.domain().clone(),
         decisions,
         unit: read.unit,
         pruned: pruning.is_some(),
@@ -446,7 +446,7 @@ impl QuantisedPacking {
                 point.row.iter().enumerate().filter(|(index, _)| verbose || looked_at[*index])
             {
                 let name = ensemble.features().name(FeatureId::new(index));
-                line(&printable(&name), &number(value, ensemble.domain().number));
+                line(&printable(&name), &number(value, ensemble.intake().number));
             }
         }
         if self.source.test.is_some() {

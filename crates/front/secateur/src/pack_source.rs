@@ -258,7 +258,7 @@ fn notes(model: &ModelFile, form: Form, labels: Option<&ClassLabels>) -> Vec<Str
     };
     let mut notes = vec![
         format!("model: {source}, {} trees, {leaves} leaves", ensemble.trees().len()),
-        format!("inputs: {}, a missing value is NaN", word(ensemble.domain().number)),
+        format!("inputs: {}, a missing value is NaN", word(ensemble.intake().number)),
         "a value that the model's own library refuses gives a score that means nothing".to_owned(),
     ];
     let features = ensemble.features();

@@ -3,7 +3,7 @@
 //! examined.
 
 use crate::domain::Domain;
-use crate::feature::{InputDomain, NumberType};
+use crate::feature::{Intake, NumberType};
 use crate::ids::FeatureId;
 
 /// The inputs that the libraries of one or more models have in common, before a domain leaves any
@@ -11,7 +11,7 @@ use crate::ids::FeatureId;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Accepted {
     /// The values that all the libraries accept in every column.
-    pub values: InputDomain,
+    pub values: Intake,
     /// Do the libraries read different number types? Then one rounds to f32 the values that another
     /// reads as f64. The claim covers only numbers that an f32 holds, which all of the libraries
     /// read exactly; nothing is claimed about any other number.

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::decision::{Decision, Transform, Value};
 use crate::ensemble::{Accumulation, ClassLabels, Ensemble, Features, InterceptPosition, Order};
-use crate::feature::{InputDomain, NumberType};
+use crate::feature::{Intake, NumberType};
 use crate::ids::{FeatureId, GroupId, NodeId, TreeId};
 use crate::tree::{Node, Output, Split, Test, Tree, TreeBuilder};
 
@@ -89,7 +89,7 @@ impl EnsembleBuilder {
     /// Starts with everything but the trees. `intercepts` has one entry for each sum.
     pub fn new(
         features: Features,
-        domain: InputDomain,
+        intake: Intake,
         classes: ClassLabels,
         intercepts: Vec<f64>,
         accumulation: Accumulation,
@@ -135,9 +135,9 @@ impl EnsembleBuilder {
         let (trees, intercept_errors) = (Vec::new(), vec![0.0; groups]);
         let ensemble = Ensemble {
             features,
-            domain,
-            missing_accepted: domain.missing,
-            inputs: std::sync::Arc::new(crate::domain::Domain::everything()),
+            intake,
+            missing_accepted: intake.missing,
+            domain: std::sync::Arc::new(crate::domain::Domain::everything()),
             classes,
             intercepts,
             intercept_errors,

@@ -357,7 +357,7 @@ impl Domain {
             }
             let accepted = match &column.values {
                 Some(values) => values.iter().any(|&value| accepts(model, feature, value)),
-                None => !limited || column.pick(model.domain(), None, None).is_some(),
+                None => !limited || column.pick(model.intake(), None, None).is_some(),
             };
             if !accepted {
                 return Err(DomainError::NotAccepted { column: feature });
@@ -389,7 +389,7 @@ impl Domain {
         if features.unplaced_labels().is_some() || theirs.unplaced_labels().is_some() {
             return Err(DomainError::WhereUnplaced { name });
         }
-        let mixed = model.domain().number != scorer.domain().number;
+        let mixed = model.intake().number != scorer.intake().number;
         for column in (0..features.len()).map(FeatureId::new) {
             let alike = match (features.categories(column), theirs.categories(column)) {
                 (Some(ours), None) => ours.labels.is_none(),
@@ -421,7 +421,7 @@ fn accepts(model: &Ensemble, feature: FeatureId, value: f64) -> bool {
     }
     let categories = model.features().categories(feature);
     let as_read = |read: f64| categories.is_none_or(|categories| categories.accepts(read));
-    model.domain().read(value).is_some_and(as_read)
+    model.intake().read(value).is_some_and(as_read)
 }
 
 fn is_f32(value: f64) -> bool {

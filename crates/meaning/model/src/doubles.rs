@@ -19,10 +19,10 @@ impl Ensemble {
     /// returned here accepts them. A statement about all of its inputs therefore holds for the
     /// library, but not the other way round.
     pub fn reading_doubles(&self) -> Option<Self> {
-        if self.domain.number == NumberType::F64 {
+        if self.intake.number == NumberType::F64 {
             return Some(self.clone());
         }
-        if self.domain.zero_window.is_some() {
+        if self.intake.zero_window.is_some() {
             return None;
         }
         let moved = |test: Test<'_>| match test {
@@ -38,7 +38,7 @@ impl Ensemble {
         };
         let trees = self.trees.iter().map(|tree| tree.with_thresholds(moved)).collect::<Option<_>>()?;
         let mut model = Self { trees, ..self.clone() };
-        model.domain.number = NumberType::F64;
+        model.intake.number = NumberType::F64;
         Some(model)
     }
 }

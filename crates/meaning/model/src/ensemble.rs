@@ -8,7 +8,7 @@ use crate::decision::{Cut, Decision};
 use crate::domain::{Domain, DomainError};
 use crate::exact::Exact;
 use crate::exact_sum::ExactSum;
-use crate::feature::{Categories, Feature, FeatureKind, InputDomain, NumberType};
+use crate::feature::{Categories, Feature, FeatureKind, Intake, NumberType};
 use crate::grid::{Grid, GridError};
 use crate::ids::{FeatureId, LeafId, TreeId};
 use crate::label::{Label, UnplacedLabels};
@@ -264,11 +264,11 @@ pub struct Average {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ensemble {
     pub(crate) features: Features,
-    pub(crate) domain: InputDomain,
-    /// Does the library accept missing values, even if `inputs` has none?
+    pub(crate) intake: Intake,
+    /// Does the library accept missing values, even if `domain` has none?
     pub(crate) missing_accepted: bool,
     /// The inputs that claims about this model cover.
-    pub(crate) inputs: Arc<Domain>,
+    pub(crate) domain: Arc<Domain>,
     pub(crate) classes: ClassLabels,
     pub(crate) intercepts: Vec<f64>,
     pub(crate) intercept_errors: Vec<f64>,
@@ -288,39 +288,39 @@ impl Ensemble {
     }
 
     /// The values that the library accepts; without missing values if no column of
-    /// [`inputs`](Self::inputs) may be missing.
-    pub fn domain(&self) -> &InputDomain {
-        &self.domain
+    /// [`domain`](Self::domain) may be missing.
+    pub fn intake(&self) -> &Intake {
+        &self.intake
     }
 
-    /// Does the library accept missing values, even if [`inputs`](Self::inputs) has none?
+    /// Does the library accept missing values, even if [`domain`](Self::domain) has none?
     pub fn accepts_missing(&self) -> bool {
         self.missing_accepted
     }
 
     /// The inputs that claims about this model cover. After reading a file these are all that its
     /// library accepts.
-    pub fn inputs(&self) -> &Domain {
-        &self.inputs
+    pub fn domain(&self) -> &Domain {
+        &self.domain
     }
 
-    /// The same model with this domain as its inputs, replacing its own. If the library accepts no
+    /// The same model with this domain as the inputs of claims, replacing its own. If the library accepts no
     /// missing values, leaving them out changes nothing, and the domain does not mention them.
-    pub fn within(&self, inputs: &Domain) -> Result<Cow<'_, Self>, DomainError> {
-        let inputs = if self.missing_accepted {
-            Cow::Borrowed(inputs)
+    pub fn within(&self, domain: &Domain) -> Result<Cow<'_, Self>, DomainError> {
+        let domain = if self.missing_accepted {
+            Cow::Borrowed(domain)
         } else {
-            Cow::Owned(inputs.without_missing_values())
+            Cow::Owned(domain.without_missing_values())
         };
-        inputs.fits(self)?;
-        if *inputs == *self.inputs {
+        domain.fits(self)?;
+        if *domain == *self.domain {
             return Ok(Cow::Borrowed(self));
         }
         let mut model = self.clone();
-        model.domain.missing = self.missing_accepted && inputs.any_may_be_missing(self.features.len());
-        model.inputs = Arc::new(inputs.into_owned());
+        model.intake.missing = self.missing_accepted && domain.any_may_be_missing(self.features.len());
+        model.domain = Arc::new(domain.into_owned());
         // Scoring models may accept less than this one, so that no input of some part may be left.
-        if !model.inputs.wheres().is_empty()
+        if !model.domain.wheres().is_empty()
             && let Err(GridError::Domain(error)) = Grid::new(&[&model])
         {
             return Err(error);
@@ -473,20 +473,20 @@ impl Ensemble {
             steps: own.steps.clone(),
         };
         let trees = self.trees.iter().map(|tree| tree.with_features(|old| new[old.index()])).collect();
-        let inputs = Arc::new(self.inputs.renumbered(|old| new[old.index()]));
-        Some(Self { features, trees, inputs, ..self.clone() })
+        let domain = Arc::new(self.domain.renumbered(|old| new[old.index()]));
+        Some(Self { features, trees, domain, ..self.clone() })
     }
 
-    /// May this column be missing in some of [`inputs`](Self::inputs)?
+    /// May this column be missing in some of [`domain`](Self::domain)?
     pub fn may_be_missing(&self, feature: FeatureId) -> bool {
-        self.domain.missing && self.inputs.may_be_missing(feature) && self.features.accepts_missing(feature)
+        self.intake.missing && self.domain.may_be_missing(feature) && self.features.accepts_missing(feature)
     }
 
     /// The value of a column as the library's comparisons see it. `None` if the library refuses it
-    /// there, or if it is missing and the column may not be missing in [`inputs`](Self::inputs).
+    /// there, or if it is missing and the column may not be missing in [`domain`](Self::domain).
     /// Other restrictions of the inputs are not checked: see [`accepts`](Self::accepts).
     pub fn read(&self, feature: FeatureId, value: f64) -> Option<f64> {
-        let value = self.domain.read(value)?;
+        let value = self.intake.read(value)?;
         if value.is_nan() && !self.may_be_missing(feature) {
             return None;
         }
@@ -495,11 +495,11 @@ impl Ensemble {
         (!refused).then_some(value)
     }
 
-    /// Does the library accept this row, and is it one of [`inputs`](Self::inputs)? The row must
+    /// Does the library accept this row, and is it one of [`domain`](Self::domain)? The row must
     /// have a value for every feature.
     pub fn accepts(&self, row: &[f64]) -> bool {
         row.iter().enumerate().all(|(index, &value)| self.read(FeatureId::new(index), value).is_some())
-            && self.inputs.contains(row)
+            && self.domain.contains(row)
     }
 
     /// Does a split send this value left? The value is one that the domain has read.

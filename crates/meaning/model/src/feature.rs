@@ -83,7 +83,7 @@ impl NumberType {
 
 /// The values that a library accepts in every column, and what it does to them first.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InputDomain {
+pub struct Intake {
     /// The type inputs are rounded to before any comparison.
     pub number: NumberType,
     /// Is NaN accepted? It means "missing".
@@ -94,7 +94,7 @@ pub struct InputDomain {
     pub zero_window: Option<f64>,
 }
 
-impl InputDomain {
+impl Intake {
     /// The largest accepted value.
     pub fn max(&self) -> f64 {
         if self.infinities { f64::INFINITY } else { self.number.max() }
@@ -287,18 +287,14 @@ mod tests {
     #[test]
     fn reading_rounds_and_refuses() {
         let sklearn =
-            InputDomain { number: NumberType::F32, missing: false, infinities: false, zero_window: None };
+            Intake { number: NumberType::F32, missing: false, infinities: false, zero_window: None };
         assert_eq!(sklearn.read(0.1), Some(f64::from(0.1f32)));
         assert_eq!(sklearn.read(f64::NAN), None);
         assert_eq!(sklearn.read(1e39), None);
         assert_eq!(sklearn.read(-1e39), None);
         let window = f64::from(1e-35f32);
-        let lightgbm = InputDomain {
-            number: NumberType::F64,
-            missing: true,
-            infinities: true,
-            zero_window: Some(window),
-        };
+        let lightgbm =
+            Intake { number: NumberType::F64, missing: true, infinities: true, zero_window: Some(window) };
         assert_eq!(lightgbm.read(-window), Some(0.0));
         assert_eq!(lightgbm.read(window.next_up()), Some(window.next_up()));
         assert!(lightgbm.read(f64::NAN).unwrap().is_nan());

@@ -41,7 +41,7 @@ use thiserror::Error;
 use crate::accepted::Accepted;
 use crate::domain::{Column, Domain, DomainError};
 use crate::ensemble::Ensemble;
-use crate::feature::{Categories, CategoryRule, InputDomain, NumberType};
+use crate::feature::{Categories, CategoryRule, Intake, NumberType};
 use crate::ids::{CellId, FeatureId};
 use crate::tree::{Split, Test};
 
@@ -79,7 +79,7 @@ pub struct Grid {
     /// Columns that are never missing in an input that all the libraries accept.
     never_missing: BTreeSet<FeatureId>,
     /// The inputs that claims about the models cover.
-    inputs: Arc<Domain>,
+    domain: Arc<Domain>,
     /// Values of columns without an axis whose value the domain does not allow to be zero.
     elsewhere: Vec<(FeatureId, f64)>,
 }
@@ -128,9 +128,9 @@ struct Tuples {
 impl Grid {
     /// The inputs that one or more models with the same columns all accept, and that the models
     /// whose scores their domain refers to accept as well.
-    pub fn common_domain(ensembles: &[&Ensemble]) -> Result<Accepted, GridError> {
+    pub fn common_intake(ensembles: &[&Ensemble]) -> Result<Accepted, GridError> {
         let first = ensembles[0];
-        let mut domain = *first.domain();
+        let mut intake = *first.intake();
         let mut mixed = false;
         for other in &ensembles[1..] {
             if other.features().len() != first.features().len() {
@@ -142,30 +142,30 @@ impl Grid {
             if other.features().steps() != first.features().steps() {
                 return Err(GridError::Steps);
             }
-            mixed |= other.domain().number != first.domain().number;
-            narrow(&mut domain, other.domain());
+            mixed |= other.intake().number != first.intake().number;
+            narrow(&mut intake, other.intake());
         }
-        for scorer in ensembles.iter().flat_map(|model| model.inputs().scorers()) {
+        for scorer in ensembles.iter().flat_map(|model| model.domain().scorers()) {
             if scorer.features().steps() != first.features().steps() {
                 return Err(GridError::Steps);
             }
-            mixed |= scorer.domain().number != first.domain().number;
-            narrow(&mut domain, scorer.domain());
+            mixed |= scorer.intake().number != first.intake().number;
+            narrow(&mut intake, scorer.intake());
         }
-        Ok(Accepted { values: domain, mixed })
+        Ok(Accepted { values: intake, mixed })
     }
 
     /// The common grid of one or more models with the same columns, over the inputs that all of
     /// them accept and that their claims cover.
     pub fn new(ensembles: &[&Ensemble]) -> Result<Self, GridError> {
-        let accepted = Self::common_domain(ensembles)?;
-        let domain = accepted.values;
-        let inputs = common_inputs(ensembles, accepted.mixed)?;
+        let accepted = Self::common_intake(ensembles)?;
+        let intake = accepted.values;
+        let domain = common_domain(ensembles, accepted.mixed)?;
         let first = ensembles[0];
         let mut makers: BTreeMap<FeatureId, AxisMaker> = BTreeMap::new();
-        for ensemble in ensembles.iter().copied().chain(inputs.scorers()) {
+        for ensemble in ensembles.iter().copied().chain(domain.scorers()) {
             for split in ensemble.trees().iter().flat_map(|tree| tree.splits()) {
-                makers.entry(split.feature).or_default().add(ensemble, &domain, split);
+                makers.entry(split.feature).or_default().add(ensemble, &intake, split);
             }
         }
         // Columns in which some model's library refuses missing values, whether or not a split uses
@@ -180,21 +180,21 @@ impl Grid {
         let mut parts: BTreeMap<FeatureId, Axis> = BTreeMap::new();
         for (feature, maker) in makers {
             let missing =
-                domain.missing && inputs.may_be_missing(feature) && !never_missing.contains(&feature);
-            let axis = maker.finish(feature, &InputDomain { missing, ..domain });
-            if inputs.group_of(feature).is_some() {
+                intake.missing && domain.may_be_missing(feature) && !never_missing.contains(&feature);
+            let axis = maker.finish(feature, &Intake { missing, ..intake });
+            if domain.group_of(feature).is_some() {
                 parts.insert(feature, axis);
                 continue;
             }
-            axes.push(match inputs.column(feature) {
+            axes.push(match domain.column(feature) {
                 Some(column) => {
-                    axis.limited(column, &domain).ok_or(DomainError::NotAccepted { column: feature })?
+                    axis.limited(column, &intake).ok_or(DomainError::NotAccepted { column: feature })?
                 }
                 None => axis,
             });
         }
         let mut elsewhere: Vec<(FeatureId, f64)> = Vec::new();
-        for (index, group) in inputs.groups().iter().enumerate() {
+        for (index, group) in domain.groups().iter().enumerate() {
             let own: Vec<Option<Axis>> = group.columns.iter().map(|column| parts.remove(column)).collect();
             let looked_at = own.iter().any(Option::is_some);
             let refused = |row: &Vec<f64>| {
@@ -205,7 +205,7 @@ impl Grid {
                     .any(|(column, value)| value.is_nan() && never_missing.contains(column))
             };
             let rows = group.rows().into_iter().filter(|row| !refused(row)).collect();
-            let tuples = Tuples::new(group.columns.clone(), own, rows, &domain)
+            let tuples = Tuples::new(group.columns.clone(), own, rows, &intake)
                 .ok_or(DomainError::GroupNotAccepted { group: index })?;
             if looked_at {
                 axes.push(Axis {
@@ -222,11 +222,11 @@ impl Grid {
         for (index, axis) in axes.iter().enumerate() {
             by_feature.extend(axis.columns().iter().map(|&column| (column, index)));
         }
-        for (feature, column) in inputs.columns().filter(|(feature, _)| !by_feature.contains_key(feature)) {
+        for (feature, column) in domain.columns().filter(|(feature, _)| !by_feature.contains_key(feature)) {
             let accepted = |&value: &f64| ensembles.iter().all(|model| model.read(feature, value).is_some());
             let value = match &column.values {
                 Some(values) => values.iter().copied().find(accepted),
-                None => column.pick(&domain, None, None).filter(accepted),
+                None => column.pick(&intake, None, None).filter(accepted),
             };
             elsewhere.push((feature, value.ok_or(DomainError::NotAccepted { column: feature })?));
         }
@@ -240,19 +240,19 @@ impl Grid {
             .collect();
         // Scoring models read codes, but the codes of joined labels are not theirs.
         let limited = |feature: &FeatureId| {
-            !inputs.wheres().is_empty()
-                || inputs.group_of(*feature).is_some()
-                || inputs.column(*feature).is_some_and(|column| column.values.is_some())
+            !domain.wheres().is_empty()
+                || domain.group_of(*feature).is_some()
+                || domain.column(*feature).is_some_and(|column| column.values.is_some())
         };
         if let Some(&column) = labels_only.keys().find(|feature| limited(feature)) {
             return Err(DomainError::JoinedLabels { column }.into());
         }
         let feature_count = first.features().len();
-        Ok(Self { accepted, feature_count, axes, by_feature, labels_only, never_missing, inputs, elsewhere })
+        Ok(Self { accepted, feature_count, axes, by_feature, labels_only, never_missing, domain, elsewhere })
     }
 
     /// The inputs that all the models accept.
-    pub fn domain(&self) -> &InputDomain {
+    pub fn intake(&self) -> &Intake {
         &self.accepted.values
     }
 
@@ -293,20 +293,20 @@ impl Grid {
             row[feature.index()] = value;
         }
         for (axis, &cell) in self.axes.iter().zip(cells) {
-            axis.for_each_value(cell, self.domain(), |feature, value| row[feature.index()] = value);
+            axis.for_each_value(cell, self.intake(), |feature, value| row[feature.index()] = value);
         }
         row
     }
 
     /// The inputs that claims about the models cover.
-    pub fn inputs(&self) -> &Domain {
-        &self.inputs
+    pub fn domain(&self) -> &Domain {
+        &self.domain
     }
 
     /// Do these cells satisfy the domain's conditions on scores of other models? True if it has
     /// none.
     pub fn scores_hold(&self, cells: &[CellId]) -> bool {
-        self.inputs.wheres().is_empty() || self.inputs.scores_hold(&self.witness(cells))
+        self.domain.wheres().is_empty() || self.domain.scores_hold(&self.witness(cells))
     }
 
     /// The cells of an input row, or `None` if it is outside the domain.
@@ -318,15 +318,15 @@ impl Grid {
         if self.never_missing.iter().any(|feature| row[feature.index()].is_nan()) {
             return None;
         }
-        if !self.labels_only.iter().all(is_label) || !self.inputs.contains(row) {
+        if !self.labels_only.iter().all(is_label) || !self.domain.contains(row) {
             return None;
         }
         let cell = |axis: &Axis| match &axis.kind {
             Kind::Tuples(tuples) => {
-                let values = tuples.columns.iter().map(|column| self.domain().read(row[column.index()]));
+                let values = tuples.columns.iter().map(|column| self.intake().read(row[column.index()]));
                 tuples.cell_of(&values.collect::<Option<Vec<f64>>>()?)
             }
-            _ => axis.cell_of(self.domain().read(row[axis.feature.index()])?),
+            _ => axis.cell_of(self.intake().read(row[axis.feature.index()])?),
         };
         self.axes.iter().map(cell).collect()
     }
@@ -401,19 +401,19 @@ impl Axis {
     }
 
     /// Calls `each` with a value of the domain that lies in a cell, for each column.
-    pub fn for_each_value(&self, cell: CellId, domain: &InputDomain, mut each: impl FnMut(FeatureId, f64)) {
+    pub fn for_each_value(&self, cell: CellId, intake: &Intake, mut each: impl FnMut(FeatureId, f64)) {
         match &self.kind {
             Kind::Tuples(tuples) => {
                 let values = tuples.columns.iter().zip(&tuples.witnesses[cell.index()]);
                 values.for_each(|(&column, &value)| each(column, value));
             }
-            _ => each(self.feature, self.witness(cell, domain)),
+            _ => each(self.feature, self.witness(cell, intake)),
         }
     }
 
     /// A value of the domain that lies in a cell, short to write if there is a choice. For a group,
     /// the value of its first column.
-    pub fn witness(&self, cell: CellId, domain: &InputDomain) -> f64 {
+    pub fn witness(&self, cell: CellId, intake: &Intake) -> f64 {
         if self.missing_cell() == Some(cell) {
             return f64::NAN;
         }
@@ -422,7 +422,7 @@ impl Axis {
             Kind::Numeric { witnesses: Some(witnesses), .. } => witnesses[cell.index()],
             Kind::Numeric { bounds, witnesses: None } => {
                 let low = cell.index().checked_sub(1).map(|below| bounds[below]);
-                short_value(low, bounds.get(cell.index()).copied(), domain)
+                short_value(low, bounds.get(cell.index()).copied(), intake)
             }
             Kind::Categorical { witnesses, .. } => witnesses[cell.index()],
         }
@@ -430,12 +430,12 @@ impl Axis {
 
     /// A number that every split on this feature sends to the same side as all values of the cell.
     /// The cell must not be the missing one. Numbers ascend along a numeric axis.
-    pub fn representative(&self, cell: CellId, feature: FeatureId, domain: &InputDomain) -> f64 {
+    pub fn representative(&self, cell: CellId, feature: FeatureId, intake: &Intake) -> f64 {
         let index = cell.index();
         match &self.kind {
             Kind::Numeric { witnesses: Some(witnesses), .. } => witnesses[index],
             // The upper end decides for the whole cell; the last cell ends with the largest input.
-            Kind::Numeric { bounds, witnesses: None } => bounds.get(index).copied().unwrap_or(domain.max()),
+            Kind::Numeric { bounds, witnesses: None } => bounds.get(index).copied().unwrap_or(intake.max()),
             Kind::Categorical { witnesses, .. } => witnesses[index],
             Kind::Tuples(tuples) => {
                 let at = tuples.columns.iter().position(|&column| column == feature);
@@ -445,11 +445,11 @@ impl Axis {
     }
 
     /// The cells whose values a split of `ensemble` sends left.
-    pub fn left_cells(&self, ensemble: &Ensemble, split: Split<'_>, domain: &InputDomain) -> CellSet {
+    pub fn left_cells(&self, ensemble: &Ensemble, split: Split<'_>, intake: &Intake) -> CellSet {
         let read = |index: usize| {
-            let value = self.representative(CellId::new(index), split.feature, domain);
+            let value = self.representative(CellId::new(index), split.feature, intake);
             // A tuple may contain a missing value.
-            let read = if value.is_nan() { Some(value) } else { ensemble.domain().read(value) };
+            let read = if value.is_nan() { Some(value) } else { ensemble.intake().read(value) };
             read.expect("a cell's values are in every model's domain")
         };
         let numbers = self.len() - usize::from(self.missing);
@@ -490,7 +490,7 @@ impl Axis {
 impl Axis {
     /// The axis of a column with these limits: cells without an allowed value are removed. `None`
     /// if none is left.
-    fn limited(self, column: &Column, domain: &InputDomain) -> Option<Self> {
+    fn limited(self, column: &Column, intake: &Intake) -> Option<Self> {
         let Column { min, max, whole, f32_only, values, .. } = column;
         if values.is_none() && min.is_none() && max.is_none() && !whole && !f32_only {
             return Some(self);
@@ -501,7 +501,7 @@ impl Axis {
                 for index in 0..=bounds.len() {
                     let low = index.checked_sub(1).map(|below| bounds[below]);
                     let high = bounds.get(index).copied();
-                    if let Some(value) = column.pick(domain, low, high) {
+                    if let Some(value) = column.pick(intake, low, high) {
                         witnesses.push(value);
                         kept.push(high);
                     }
@@ -515,7 +515,7 @@ impl Axis {
                 let missing = self.missing.then_some(f64::NAN);
                 let rows = values.iter().copied().chain(missing).map(|value| vec![value]).collect();
                 let feature = self.feature;
-                let tuples = Tuples::new(vec![feature], vec![Some(self)], rows, domain)?;
+                let tuples = Tuples::new(vec![feature], vec![Some(self)], rows, intake)?;
                 Some(Self { feature, kind: Kind::Tuples(tuples), missing: false })
             }
             _ => Some(self),
@@ -529,11 +529,11 @@ impl Tuples {
         columns: Vec<FeatureId>,
         parts: Vec<Option<Axis>>,
         rows: Vec<Vec<f64>>,
-        domain: &InputDomain,
+        intake: &Intake,
     ) -> Option<Self> {
         let mut tuples = Self { columns, parts, cells: BTreeMap::new(), witnesses: Vec::new() };
         for row in rows {
-            let read: Option<Vec<f64>> = row.iter().map(|&value| domain.read(value)).collect();
+            let read: Option<Vec<f64>> = row.iter().map(|&value| intake.read(value)).collect();
             let Some(key) = read.and_then(|read| tuples.key(&read)) else { continue };
             let next = tuples.witnesses.len() as u32;
             tuples.cells.entry(key).or_insert_with(|| {
@@ -561,38 +561,38 @@ impl Tuples {
 }
 
 /// Restricts a domain to the values that another model reads too.
-fn narrow(domain: &mut InputDomain, other: &InputDomain) {
+fn narrow(intake: &mut Intake, other: &Intake) {
     if other.number == NumberType::F32 {
-        domain.number = NumberType::F32;
+        intake.number = NumberType::F32;
     }
-    domain.missing &= other.missing;
-    domain.infinities &= other.infinities;
-    if domain.zero_window != other.zero_window {
+    intake.missing &= other.missing;
+    intake.infinities &= other.infinities;
+    if intake.zero_window != other.zero_window {
         // The window is then a property of one model's reading, not of the inputs.
-        domain.zero_window = None;
+        intake.zero_window = None;
     }
 }
 
 /// The inputs that claims about all of the models cover: those of the one with a limited domain, or
 /// those that all of them have.
-fn common_inputs(ensembles: &[&Ensemble], mixed: bool) -> Result<Arc<Domain>, GridError> {
-    let limited = ensembles.iter().find(|model| !model.inputs().is_everything());
-    let Some(limited) = limited else { return Ok(ensembles[0].inputs.clone()) };
+fn common_domain(ensembles: &[&Ensemble], mixed: bool) -> Result<Arc<Domain>, GridError> {
+    let limited = ensembles.iter().find(|model| !model.domain().is_everything());
+    let Some(limited) = limited else { return Ok(ensembles[0].domain.clone()) };
     let fits = |model: &&Ensemble| {
-        let own = model.inputs();
+        let own = model.domain();
         own.is_everything()
-            || own == limited.inputs()
-            || own == &limited.inputs().without_missing_values()
-            || &own.without_missing_values() == limited.inputs()
+            || own == limited.domain()
+            || own == &limited.domain().without_missing_values()
+            || &own.without_missing_values() == limited.domain()
     };
     if !ensembles.iter().all(fits) {
         return Err(DomainError::TwoDomains.into());
     }
     // Models that read different number types have the values of the smaller type in common.
     if mixed {
-        return limited.inputs().of_f32().map(Arc::new).ok_or(DomainError::NoCommonValue.into());
+        return limited.domain().of_f32().map(Arc::new).ok_or(DomainError::NoCommonValue.into());
     }
-    Ok(limited.inputs.clone())
+    Ok(limited.domain.clone())
 }
 
 /// The first position in `0..count` for which `before` is false; it is true for all positions

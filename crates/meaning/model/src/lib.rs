@@ -46,7 +46,7 @@ pub use domain::{Column, Domain, DomainError, Group, GroupKind, Outside, Side, W
 pub use ensemble::{Accumulation, Average, ClassLabels, Ensemble, Features, InterceptPosition, Order, Steps};
 pub use exact::Exact;
 pub use exact_sum::ExactSum;
-pub use feature::{Categories, CategoryRule, Feature, FeatureKind, InputDomain, NumberType};
+pub use feature::{Categories, CategoryRule, Feature, FeatureKind, Intake, NumberType};
 pub use grid::{Axis, CellSet, Grid, GridError};
 pub use ids::{CellId, ClassId, FeatureId, GroupId, LeafId, NodeId, TreeId};
 pub use label::{Label, UnplacedLabels};

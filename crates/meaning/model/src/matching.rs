@@ -388,7 +388,7 @@ impl Join {
         if labels.is_empty() {
             return Err(LabelError::NothingInCommon { column });
         }
-        let readable = |&value: &f64| models.iter().all(|model| model.domain().read(value) == Some(value));
+        let readable = |&value: &f64| models.iter().all(|model| model.intake().read(value) == Some(value));
         let mut distinct = values.clone();
         distinct.sort_by(f64::total_cmp);
         distinct.dedup();

@@ -108,7 +108,7 @@ impl Encoding<'_> {
 
     fn model(&mut self, model: &Ensemble) {
         self.text("secateur model 1");
-        let domain = model.domain();
+        let domain = model.intake();
         self.number(domain.number);
         // What the library accepts: the scope is part of the claim, not of the model.
         self.flag(model.accepts_missing());
@@ -381,7 +381,7 @@ mod tests {
             }
             let mut builder = secateur_model::EnsembleBuilder::new(
                 scaled.features().clone(),
-                *scaled.domain(),
+                *scaled.intake(),
                 scaled.classes().clone(),
                 scaled.intercepts().to_vec(),
                 *scaled.accumulation(),

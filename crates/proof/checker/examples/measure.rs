@@ -85,7 +85,7 @@ fn perturbed(model: &Ensemble, size: f64) -> Result<Ensemble, Failure> {
     let mut rng = fastrand::Rng::with_seed(0);
     let mut builder = EnsembleBuilder::new(
         model.features().clone(),
-        *model.domain(),
+        *model.intake(),
         model.classes().clone(),
         model.intercepts().to_vec(),
         *model.accumulation(),

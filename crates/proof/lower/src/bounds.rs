@@ -145,7 +145,7 @@ impl<'a> LoweredBounds<'a> {
             let mut each = values.iter().copied().enumerate();
             let columns = model.features().len();
             let unaccepted = each.find(|&(at, value)| model.read(FeatureId::new(at), value).is_none());
-            let outside = || match model.inputs().outside(values)? {
+            let outside = || match model.domain().outside(values)? {
                 Outside::Column(at) => Some((at.index(), values[at.index()])),
                 Outside::Score(_) => None,
             };
@@ -276,7 +276,7 @@ impl<'a> LoweredBounds<'a> {
             return Err(no_place);
         }
         // The rows hold the values as given, since the claim's domain is about those.
-        let read = [low, high].map(|value| model.domain().read(value));
+        let read = [low, high].map(|value| model.intake().read(value));
         let [Some(below), Some(above)] = read else {
             return Err(Refused::CrossingValues { column, low, high });
         };

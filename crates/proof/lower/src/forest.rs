@@ -53,7 +53,7 @@ impl<'a> Lowered<'a> {
     /// `None`.
     pub fn new(pair: &'a Pair<'a>, stop: &dyn Fn() -> bool) -> Result<Option<Self>, Refused> {
         let models = [pair.original, pair.pruned];
-        let scorers: Vec<&Ensemble> = pair.original.inputs().scorers().collect();
+        let scorers: Vec<&Ensemble> = pair.original.domain().scorers().collect();
         let all: Vec<&Ensemble> = models.iter().chain(&scorers).copied().collect();
         let grid = Grid::new(&models).map_err(|error| match error {
             GridError::Domain(error) => Refused::ClaimDomain { error },
@@ -138,7 +138,7 @@ impl<'a> Lowered<'a> {
         let own = &self.grid.axes()[axis];
         (0..self.forest.axes()[axis]).map(|cell| {
             let mut values = Vec::new();
-            own.for_each_value(CellId(cell), self.grid.domain(), |column, value| {
+            own.for_each_value(CellId(cell), self.grid.intake(), |column, value| {
                 values.push((column, value))
             });
             values
@@ -168,7 +168,7 @@ impl<'a> Lowered<'a> {
 
     /// The index of a sum of one of the models whose scores the domain asks for.
     pub(crate) fn sum_of_scorer(&self, scorer: usize, group: usize) -> usize {
-        let scorers = self.pair.original.inputs().scorers();
+        let scorers = self.pair.original.domain().scorers();
         let before: usize = scorers.take(scorer).map(Ensemble::group_count).sum();
         self.sum_of(2, self.pair.pruned.group_count()) + before + group
     }
@@ -196,7 +196,7 @@ impl Lowering<'_> {
                 Node::Split { split, left, right } => {
                     open.extend([(right, Some((own, false))), (left, Some((own, true)))]);
                     let axis = self.grid.axis_of(split.feature).expect("the grid has every split's feature");
-                    let sent = self.grid.axes()[axis].left_cells(self.model, split, self.grid.domain());
+                    let sent = self.grid.axes()[axis].left_cells(self.model, split, self.grid.intake());
                     let size = self.sizes[axis];
                     let counted = |(from, to): Range| (from < size).then_some((from, to.min(size)));
                     let cells = sent.ranges().filter_map(counted).collect();
@@ -239,7 +239,7 @@ fn counted_sizes(grid: &Grid, models: &[&Ensemble]) -> Vec<u32> {
             let index = grid.axis_of(split.feature).expect("the grid has every split's feature");
             let axis = &grid.axes()[index];
             let Some(missing) = axis.missing_cell().filter(|_| !twins[index].is_empty()) else { continue };
-            let left = axis.left_cells(model, split, grid.domain());
+            let left = axis.left_cells(model, split, grid.intake());
             twins[index] = if left.contains(missing) {
                 common(&twins[index], left.ranges())
             } else {

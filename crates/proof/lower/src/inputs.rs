@@ -104,11 +104,11 @@ impl<'a> Sides<'a> {
 /// Refuses a grid that has no cell for some input of the models' domain, which is the same for
 /// both. Models whose scores the domain asks for distinguish cells just as the two models do.
 pub(crate) fn looks_at_all(grid: &Grid, models: [&Ensemble; 2]) -> Result<(), Refused> {
-    let domain = models[0].inputs();
+    let domain = models[0].domain();
     let models: Vec<&Ensemble> = models.into_iter().chain(domain.scorers()).collect();
     // If the models read different number types, only the values that all of them read exactly
     // count.
-    let mixed = models.iter().any(|model| model.domain().number != models[0].domain().number);
+    let mixed = models.iter().any(|model| model.intake().number != models[0].intake().number);
     let in_common = |value: f64| !mixed || value.is_nan() || NumberType::F32.round(value) == value;
     for (feature, column) in domain.columns() {
         let limited = column.min.is_some() || column.max.is_some() || column.whole || column.f32_only;
@@ -203,7 +203,7 @@ fn behind(sides: &Sides<'_>, column: &Column, mixed: bool) -> Vec<f64> {
                 _ => {}
             }
         }
-        changes.extend(own.model.domain().zero_window.into_iter().flat_map(|window| [-window, window]));
+        changes.extend(own.model.intake().zero_window.into_iter().flat_map(|window| [-window, window]));
     }
     let mut starts = Vec::with_capacity(changes.len() * 8);
     for change in changes {

@@ -247,7 +247,7 @@ pub(crate) fn others(model: &Ensemble, class: ClassId) -> impl Iterator<Item = C
 /// The leaves that a row reaches; `None` if the model does not accept the row or the claim leaves
 /// it out.
 pub(crate) fn leaves(model: &Ensemble, row: &[f64]) -> Option<Vec<LeafId>> {
-    if row.len() != model.features().len() || !model.inputs().contains(row) {
+    if row.len() != model.features().len() || !model.domain().contains(row) {
         return None;
     }
     let values = row.iter().enumerate();

@@ -129,7 +129,7 @@ impl Lowered<'_> {
     /// domain reaches.
     fn in_domain(&self) -> Result<Vec<Row>, Refused> {
         let mut rows = Vec::new();
-        for (scorer, own) in self.pair.original.inputs().wheres().iter().enumerate() {
+        for (scorer, own) in self.pair.original.domain().wheres().iter().enumerate() {
             let error = || Refused::ClaimWhere { digest: Box::new(Digest(own.digest())) };
             let model = own.model().ok_or_else(error)?;
             let group = own.output() as usize;

@@ -107,7 +107,7 @@ fn satisfied(
     input: &[f64],
 ) -> bool {
     let [a, b] = models.map(|model| sums(model, input));
-    let in_domain = models[0].inputs().wheres().iter().all(|own| {
+    let in_domain = models[0].domain().wheres().iter().all(|own| {
         let model = own.model().unwrap();
         let sum = &sums(model, input)[own.output() as usize] * own.sign();
         sum >= units(own.needed().unwrap())

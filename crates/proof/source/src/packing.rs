@@ -495,7 +495,7 @@ impl std::fmt::Display for Difference {
 /// Are two models the same, except for the numbers of their nodes?
 pub fn same_model(original: &Ensemble, packed: &Ensemble) -> Result<(), Difference> {
     let part = |same: bool, what| if same { Ok(()) } else { Err(Difference::Part(what)) };
-    let (ours, theirs) = (original.domain(), packed.domain());
+    let (ours, theirs) = (original.intake(), packed.intake());
     let zero = |window: Option<f64>| window.map(f64::to_bits);
     part(
         ours.number == theirs.number

@@ -198,7 +198,7 @@ fn rebuilt(
         _ => Decision::Argmax,
     };
     let (features, classes) = (original.features().clone(), original.classes().clone());
-    let domain = *original.domain();
+    let domain = *original.intake();
     let mut builder =
         EnsembleBuilder::new(features, domain, classes, intercepts, accumulation, decision).ok()?;
     for (index, tree) in original.trees().iter().enumerate() {

@@ -69,7 +69,7 @@ impl<'a> Read<'a> {
             model,
             file,
             unpacked: unpacked(file)?,
-            input: model.domain().number,
+            input: model.intake().number,
             number: model.accumulation().number,
             number_bins: 0,
             sets: 0,
@@ -152,7 +152,7 @@ impl<'a> Read<'a> {
         expect("average_raw", average.is_some_and(|average| average.in_raw_scores));
         let classes = model.decision().is_classifier();
         expect("average_class", classes && average.is_some_and(|average| !average.in_raw_scores));
-        expect("window", model.domain().zero_window.is_some());
+        expect("window", model.intake().zero_window.is_some());
         expect("class", classes);
         expect("trees", !trees.is_empty());
         expect("single", model.group_count() == 1);
@@ -344,7 +344,7 @@ impl<'a> Read<'a> {
 
     /// Which inputs count as zero.
     pub(super) fn window(&self) -> Result<(), Difference> {
-        let Some(window) = self.model.domain().zero_window else { return Ok(()) };
+        let Some(window) = self.model.intake().zero_window else { return Ok(()) };
         // The program compares in the type of inputs, so the largest number of that type within the
         // window has the same effect.
         let found = self.float(self.token("window")?, self.input);

@@ -79,7 +79,7 @@ pub fn cover_test(
     header: &str,
     cover: &Cover<'_>,
 ) -> Result<String, EmitError> {
-    let (input, sums) = (model.domain().number, model.accumulation().number);
+    let (input, sums) = (model.intake().number, model.accumulation().number);
     let (width, outputs) = (model.features().len().max(1), model.group_count());
     let count = cover.rows.len() / width;
     let Changes { counts: changes, features, values } = cover.changes(width, input);
@@ -207,7 +207,7 @@ fn table(text: &mut String, kind: &str, name: &str, tokens: &[String]) {
 /// A Rust program that tests the module in the file `module` on the machine on which it runs. It
 /// prints the result and ends with 0 if every bit is right, 1 otherwise.
 pub fn rust_cover_test(model: &Ensemble, module: &str, cover: &Cover<'_>) -> String {
-    let (input, sums) = (model.domain().number, model.accumulation().number);
+    let (input, sums) = (model.intake().number, model.accumulation().number);
     let (width, outputs) = (model.features().len().max(1), model.group_count());
     let count = cover.rows.len() / width;
     let bits = |number: NumberType, values: &[f64]| -> Vec<String> {

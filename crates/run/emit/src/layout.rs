@@ -369,7 +369,7 @@ impl Layout {
     /// Adds what the text needs to know of a row: its columns and scores, the type of inputs, and
     /// the zero window.
     fn inputs(&mut self, model: &Ensemble) {
-        let domain = model.domain();
+        let domain = model.intake();
         self.counts.insert("features", model.features().len());
         self.counts.insert("outputs", model.group_count());
         self.part("single", model.group_count() == 1);
@@ -384,7 +384,7 @@ impl Layout {
     fn quantised_facts(&mut self, model: &Ensemble, quantised: &Quantisation) {
         self.inputs(model);
         self.part("quantised", true);
-        self.part("double", model.domain().number == NumberType::F64);
+        self.part("double", model.intake().number == NumberType::F64);
         self.numbers.insert("unit", (quantised.unit, NumberType::F64));
         self.signed.insert("intercept", quantised.starts.clone());
         self.part("class", model.decision().is_classifier());
@@ -441,7 +441,7 @@ impl Layout {
     }
 
     fn bins(&mut self, model: &Ensemble, bins: &Bins) {
-        let number = model.domain().number;
+        let number = model.intake().number;
         self.counts.insert("number_bins", bins.numbers.len());
         self.counts.insert("bins", (bins.numbers.len() + bins.sets.len() + bins.equals.len()).max(1));
         if !bins.numbers.is_empty() {
@@ -742,7 +742,7 @@ struct Bins {
 impl Bins {
     fn new(model: &Ensemble) -> Result<Self, EmitError> {
         let mut bins = Self {
-            input: model.domain().number,
+            input: model.intake().number,
             thresholds: BTreeMap::new(),
             numbers: BTreeMap::new(),
             sets: BTreeMap::new(),

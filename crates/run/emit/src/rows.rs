@@ -157,7 +157,7 @@ impl<'a> Maker<'a> {
 
     /// Values at which a test changes its answer.
     fn candidates(&self, split: Split<'_>) -> Vec<f64> {
-        let number = self.model.domain().number;
+        let number = self.model.intake().number;
         match split.test {
             Test::Less { threshold }
             | Test::LessOrEqual { threshold }
@@ -189,13 +189,13 @@ impl<'a> Maker<'a> {
             self.model.trees().iter().flat_map(|tree| tree.splits()).map(|split| split.feature).collect();
         used.sort_by_key(|feature| feature.index());
         used.dedup();
-        let largest = self.model.domain().number.max();
+        let largest = self.model.intake().number.max();
         for feature in used {
             let before = self.row[feature.index()];
             let mut values =
                 vec![0.0, -0.0, -0.5, 0.5, f64::INFINITY, f64::NEG_INFINITY, largest, -largest, f64::NAN];
-            values.extend(self.model.domain().zero_window.into_iter().flat_map(|window| {
-                let number = self.model.domain().number;
+            values.extend(self.model.intake().zero_window.into_iter().flat_map(|window| {
+                let number = self.model.intake().number;
                 [around(number, window), around(number, -window)].concat()
             }));
             for value in values {

@@ -65,7 +65,7 @@ pub fn page(web: &Web<'_>, module: &[u8]) -> String {
 /// 0 if every bit is right, 1 otherwise. If leaves are quantised, `model` must be the model that
 /// the file computes.
 pub fn wasm_cover_test(model: &Ensemble, file: &str, cover: &Cover<'_>) -> String {
-    let input = model.domain().number;
+    let input = model.intake().number;
     let width = model.features().len().max(1);
     let Changes { counts, features, values } = cover.changes(width, input);
     let texts = |numbers: &[u32]| numbers.iter().map(u32::to_string).collect::<Vec<_>>();
@@ -112,7 +112,7 @@ fn class(web: &Web<'_>, export: &str) -> String {
         true => "The scores of a row, near to those of the model's own library: its leaves are quantised.",
         false => "The raw scores of a row, with the bits of the model's own library.",
     };
-    let round = match model.domain().number {
+    let round = match model.intake().number {
         NumberType::F32 => "Math.fround",
         NumberType::F64 => "Number",
     };
@@ -123,7 +123,7 @@ fn class(web: &Web<'_>, export: &str) -> String {
             ("COLUMNS", &format!("[{}]", columns.join(", "))),
             ("CLASSES", &classes),
             ("MISSING", if model.accepts_missing() { "true" } else { "false" }),
-            ("INFINITIES", if model.domain().infinities { "true" } else { "false" }),
+            ("INFINITIES", if model.intake().infinities { "true" } else { "false" }),
             ("RAW", raw),
             ("ROUND", round),
             ("PROBABILITIES", &probabilities(web)),

@@ -33,7 +33,7 @@ impl Comparison<'_> {
     pub fn claim(&self) -> Claim {
         let [original, pruned] = self.models().map(Digest::of);
         let band = if self.is_exact() { BandClaim::Exact } else { BandClaim::Score(self.band()) };
-        let (domain, local_rounding) = (self.inputs(), self.knows_rounding_by_input());
+        let (domain, local_rounding) = (self.domain(), self.knows_rounding_by_input());
         let statement = Statement::Decisions { band, local_rounding, cuts: self.cuts() };
         Claim { original, pruned, statement, domain }
     }
@@ -68,7 +68,7 @@ impl ScoreComparison<'_> {
         let [original, pruned] = self.models().map(Digest::of);
         // Claims have no negative zero.
         let within = within + 0.0;
-        Claim { original, pruned, statement: Statement::Scores { within }, domain: self.inputs() }
+        Claim { original, pruned, statement: Statement::Scores { within }, domain: self.domain() }
     }
 
     /// Answers as [`within`](Self::within) does, and writes the proof. There is a certificate only

@@ -134,7 +134,7 @@ impl<'a> Comparison<'a> {
 
     /// The inputs of the claim. If a model accepts no missing values, the domain says nothing about
     /// them, because there are none to exclude.
-    pub fn inputs(&self) -> Domain {
+    pub fn domain(&self) -> Domain {
         outline::inputs(self.models())
     }
 
@@ -418,7 +418,7 @@ impl<'a> Comparison<'a> {
         let rows = data
             .chunks_exact(width)
             .enumerate()
-            .filter(|(_, row)| row.iter().all(|&value| self.layout.grid().domain().read(value).is_some()));
+            .filter(|(_, row)| row.iter().all(|&value| self.layout.grid().intake().read(value).is_some()));
         let differ = |a: &[f64], b: &[f64]| a.iter().zip(b).filter(|(a, b)| !same(**a, **b)).count();
         let mut near: Vec<(usize, usize, &[f64])> =
             rows.map(|(index, row)| (differ(row, &example.row), index, row)).collect();
@@ -445,7 +445,7 @@ impl<'a> Comparison<'a> {
 
     /// The groups of columns that change together; a column in no group is a part of its own.
     fn parts(&self, width: usize) -> Vec<Vec<usize>> {
-        let groups = self.inputs();
+        let groups = self.domain();
         let mut parts: Vec<Vec<usize>> = Vec::new();
         for column in 0..width {
             match groups.group_of(FeatureId::new(column)).map(|group| &groups.groups()[group].columns) {
@@ -605,7 +605,7 @@ mod tests {
     /// The second model's rounding for this input minus its lead of one class over another,
     /// computed from the definition.
     fn below_rounding(model: &Ensemble, local: &LocalRounding, row: &[f64], pair: [ClassId; 2]) -> Exact {
-        let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+        let read: Vec<f64> = row.iter().map(|&value| model.intake().read(value).unwrap()).collect();
         let leaves: Vec<LeafId> = model.leaves(&read).collect();
         let lead = Lead::of(model, pair[0], pair[1]);
         let factor =

@@ -95,12 +95,12 @@ impl Cells {
     /// The cells of one model.
     pub fn of(model: &Ensemble) -> Self {
         let grid = Grid::new(&[model]).expect("one model has the columns that it has");
-        let models = std::iter::once(model).chain(model.inputs().scorers());
+        let models = std::iter::once(model).chain(model.domain().scorers());
         let splits = models.flat_map(|model| {
             let splits = model.trees().iter().flat_map(|tree| tree.splits());
             splits.map(|split| {
                 let axis = grid.axis_of(split.feature).expect("the grid has every split's feature");
-                (axis, grid.axes()[axis].left_cells(model, split, grid.domain()))
+                (axis, grid.axes()[axis].left_cells(model, split, grid.intake()))
             })
         });
         let sizes = searched_sizes(&grid, &equals_of_missing(&grid, splits));
@@ -201,7 +201,7 @@ impl Layout {
         for model in models {
             offsets.push(offsets.last().expect("starts with one") + model.group_count());
         }
-        let scorers: Vec<&Ensemble> = grid.inputs().scorers().collect();
+        let scorers: Vec<&Ensemble> = grid.domain().scorers().collect();
         let mut exponent = smallest_exponent(models.iter().chain(&scorers).copied());
         if let (Some(rounding), Some(second)) = (rounding, models.last()) {
             offsets.push(offsets.last().expect("starts with one") + second.group_count());
@@ -294,7 +294,7 @@ impl Layout {
             let bound = own.needed().expect("a grid is made for domains whose models are known").clone();
             Row { terms: vec![(first + own.output() as usize, own.sign())], bound, strict: false }
         };
-        self.grid.inputs().wheres().iter().zip(&self.scorer_sums).map(row).collect()
+        self.grid.domain().wheres().iter().zip(&self.scorer_sums).map(row).collect()
     }
 
     pub(crate) fn sums(&self) -> usize {

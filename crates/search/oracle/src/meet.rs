@@ -65,7 +65,7 @@ pub(crate) fn solve(system: &System<'_>, budget: &SearchBudget) -> Option<Met> {
     let layout = system.layout();
     // The method needs one table for each axis, but trees of models that only limit the domain are
     // pieces of their own.
-    let chosen = !layout.grid().inputs().wheres().is_empty();
+    let chosen = !layout.grid().domain().wheres().is_empty();
     if system.row_count() != 2 || !layout.is_univariate() || chosen {
         return None;
     }

@@ -125,11 +125,11 @@ impl<'a> Outline<'a> {
                 }
             }
         };
-        let accepted = Grid::common_domain(&[first, second])?;
-        if !first.inputs().is_everything() {
+        let accepted = Grid::common_intake(&[first, second])?;
+        if !first.domain().is_everything() {
             // A domain that the second model does not accept is an error here, as it is in the
             // checker.
-            second.within(first.inputs())?;
+            second.within(first.domain())?;
         }
         Ok(Self { read, labels, accepted, classes, band, slack })
     }
@@ -164,7 +164,7 @@ impl<'a> Outline<'a> {
     /// rounding, the decision is certain.
     pub fn is_same_model(&self) -> bool {
         let [first, second] = self.read;
-        second.within(first.inputs()).is_ok_and(|second| *first == *second)
+        second.within(first.domain()).is_ok_and(|second| *first == *second)
     }
 
     /// The claim of a certificate without systems, for models with [nothing to
@@ -174,7 +174,7 @@ impl<'a> Outline<'a> {
         let band = self.band.map_or(BandClaim::Exact, BandClaim::Score);
         let cuts = self.read[0].cut().zip(self.read[1].cut()).map(|(first, second)| [first, second]);
         let statement = Statement::Decisions { band, local_rounding: false, cuts };
-        Claim { original, pruned, statement, domain: self.inputs() }
+        Claim { original, pruned, statement, domain: self.domain() }
     }
 
     /// How category labels were matched, and the meaning of a row's codes.
@@ -195,7 +195,7 @@ impl<'a> Outline<'a> {
 
     /// The inputs of the claim. If a model accepts no missing values, the domain says nothing about
     /// them, because there are none to exclude.
-    pub fn inputs(&self) -> Domain {
+    pub fn domain(&self) -> Domain {
         inputs(self.read)
     }
 }
@@ -212,8 +212,8 @@ fn certain_margin(model: &Ensemble, name: &'static str) -> Result<f64, CompareEr
 /// The inputs of a claim about two models: the domain of the model that has one. If a model accepts
 /// no missing values, the domain says nothing about them.
 pub(crate) fn inputs(models: [&Ensemble; 2]) -> Domain {
-    let limited = models.iter().find(|model| !model.inputs().is_everything());
-    let domain = limited.map_or_else(Domain::everything, |model| model.inputs().clone());
+    let limited = models.iter().find(|model| !model.domain().is_everything());
+    let domain = limited.map_or_else(Domain::everything, |model| model.domain().clone());
     let both_accept = models.iter().all(|model| model.accepts_missing());
     if both_accept { domain } else { domain.without_missing_values() }
 }

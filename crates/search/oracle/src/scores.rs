@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex};
 use num_bigint::BigInt;
 use num_traits::One;
 use secateur_certificate::Digest;
-use secateur_model::{CellId, Decision, Domain, DomainError, Ensemble, Exact, Grid, InputDomain, LabelMatch};
+use secateur_model::{CellId, Decision, Domain, DomainError, Ensemble, Exact, Grid, Intake, LabelMatch};
 
 use crate::jobs::{About, Asked, Question, Setup, Task, serve_question};
 use crate::layout::Layout;
@@ -61,7 +61,7 @@ const MOST_STARTS: usize = 1_000;
 pub struct ScoreComparison<'a> {
     labels: LabelMatch<'a>,
     read: [&'a Ensemble; 2],
-    domain: InputDomain,
+    intake: Intake,
     layout: Layout,
     outputs: Vec<Scale>,
     /// A cell that has an input of the domain.
@@ -145,9 +145,9 @@ impl<'a> ScoreComparison<'a> {
                 return Err(CompareError::ScoreOrder);
             }
         }
-        let domain = Grid::common_domain(&[first, second])?.values;
-        if !first.inputs().is_everything() {
-            second.within(first.inputs())?;
+        let intake = Grid::common_intake(&[first, second])?.values;
+        if !first.domain().is_everything() {
+            second.within(first.domain())?;
         }
         let rounding = |model: &Ensemble, name| {
             model.score_rounding().ok_or(CompareError::ScoreOverflow { model: name })
@@ -168,7 +168,7 @@ impl<'a> ScoreComparison<'a> {
         let [ours, theirs] = labels.models();
         let layout = Layout::of_scores(&[ours, theirs], budget)?;
         let inside = some_input(&layout, budget)?;
-        Ok(Self { labels, read: [first, second], domain, layout, outputs, inside })
+        Ok(Self { labels, read: [first, second], intake, layout, outputs, inside })
     }
 
     /// How category labels were matched.
@@ -192,13 +192,13 @@ impl<'a> ScoreComparison<'a> {
     }
 
     /// The inputs of the claim.
-    pub fn inputs(&self) -> Domain {
+    pub fn domain(&self) -> Domain {
         outline::inputs(self.read)
     }
 
     /// The values that both libraries accept.
-    pub fn domain(&self) -> &InputDomain {
-        &self.domain
+    pub fn intake(&self) -> &Intake {
+        &self.intake
     }
 
     /// Bounds the greatest difference over all inputs and outputs, as closely as the budget allows.
@@ -415,7 +415,7 @@ impl<'a> ScoreComparison<'a> {
 
     /// Does the domain limit no score of another model?
     fn is_everywhere(&self) -> bool {
-        self.layout.grid().inputs().wheres().is_empty()
+        self.layout.grid().domain().wheres().is_empty()
     }
 
     /// Answers jobs of this setup; returns the first task that has another setup.
@@ -443,7 +443,7 @@ impl<'a> ScoreComparison<'a> {
 /// A cell that has an input of the domain; any cell if the domain limits no score of another model.
 /// A domain without an input is an error.
 fn some_input(layout: &Layout, budget: &SearchBudget) -> Result<Vec<CellId>, CompareError> {
-    if layout.grid().inputs().wheres().is_empty() {
+    if layout.grid().domain().wheres().is_empty() {
         return Ok(vec![CellId(0); layout.axis_sizes().len()]);
     }
     let system = System::new(layout, &layout.domain_rows());

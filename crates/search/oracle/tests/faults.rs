@@ -21,7 +21,7 @@ fn pair(seed: u64, features: u32) -> (Ensemble, Ensemble) {
     shape.trees = rng.u32(5..=9);
     shape.depth = 2;
     shape.thresholds = if features > 3 { 1 } else { 2 };
-    shape.domain.missing = true;
+    shape.intake.missing = true;
     shape.accumulation.order = Order::File;
     let first = ensemble(&mut rng, &shape);
     let second = mutate(&mut rng, &first);

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use peak_alloc::PeakAlloc;
 use secateur_model::{
-    Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
-    InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
+    Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId, Intake,
+    InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
 };
 use secateur_oracle::{
     Band, Cancel, CompareError, Comparison, Options, Outline, SearchBudget, StopReason, Verdict,
@@ -17,7 +17,7 @@ use secateur_oracle::{
 static MEMORY: PeakAlloc = PeakAlloc;
 
 fn model(features: u32, trees: Vec<TreeBuilder>) -> Ensemble {
-    let domain = InputDomain { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
+    let intake = Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
     let sums = Accumulation {
         number: NumberType::F32,
         intercept: InterceptPosition::First,
@@ -26,7 +26,7 @@ fn model(features: u32, trees: Vec<TreeBuilder>) -> Ensemble {
     };
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
     let (features, classes) = (Features::unnamed(features), ClassLabels::Unnamed(2));
-    let mut builder = EnsembleBuilder::new(features, domain, classes, vec![0.0], sums, decision).unwrap();
+    let mut builder = EnsembleBuilder::new(features, intake, classes, vec![0.0], sums, decision).unwrap();
     for tree in trees {
         builder.tree(tree, Output::Group(GroupId(0)), 1.0).unwrap();
     }

@@ -137,7 +137,7 @@ impl<'a> Votes<'a> {
         let mut counts = vec![0; classes.len() * class_count];
         let mut sums = vec![0.0; model.group_count()];
         for (index, row) in rows.chunks_exact(width).enumerate() {
-            let read: Option<Vec<f64>> = row.iter().map(|&value| model.domain().read(value)).collect();
+            let read: Option<Vec<f64>> = row.iter().map(|&value| model.intake().read(value)).collect();
             let read = read.ok_or(PruneError::RefusedRow { row: index })?;
             let leaves: Vec<_> = model.leaves(&read).collect();
             for member in members {

@@ -171,7 +171,7 @@ pub fn have_checked(
     certificate: &[u8],
     cancel: &Cancel,
 ) -> Result<Proved, CertifyError> {
-    let scorers = Scorer::of(original.inputs());
+    let scorers = Scorer::of(original.domain());
     let stop = || cancel.is_cancelled();
     match check_where(original, pruned, &scorers, certificate, &Limits::default(), &stop)? {
         Checked::Valid(proved) => Ok(proved),

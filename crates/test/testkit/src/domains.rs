@@ -34,7 +34,7 @@ pub fn scored_domain(rng: &mut Rng, model: &Ensemble, digest: &dyn Fn(&Ensemble)
             shape.thresholds = shape.thresholds.min(3);
             shape.trees = shape.trees.min(3);
             if rng.u32(0..8) > 0 {
-                shape.domain.number = model.domain().number;
+                shape.intake.number = model.intake().number;
             }
             let scorer = ensemble(rng, &shape);
             let output = rng.u32(0..scorer.group_count() as u32);
@@ -120,7 +120,7 @@ fn scores_there(own: &Where, row: &[f64]) -> bool {
     if model.scores_vary() {
         // If the last bits of the score are not fixed, rows near enough to the bound are in the
         // domain.
-        let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).expect("accepted")).collect();
+        let read: Vec<f64> = row.iter().map(|&value| model.intake().read(value).expect("accepted")).collect();
         let sum = &model.exact_sums(model.leaves(&read))[group] * &Exact::from(own.sign());
         return &sum >= own.needed().expect("the domain's models are known");
     }
@@ -152,7 +152,7 @@ fn candidates(model: &Ensemble, feature: FeatureId) -> Vec<f64> {
     let mut values = vec![0.0, 1.0, -1.0, 0.5];
     if let Some(axis) = grid.axis_of(feature).map(|axis| &grid.axes()[axis]) {
         for cell in 0..axis.len() {
-            values.push(axis.witness(secateur_model::CellId::new(cell), grid.domain()));
+            values.push(axis.witness(secateur_model::CellId::new(cell), grid.intake()));
         }
         for &bound in axis.bounds().unwrap_or_default() {
             let single = f64::from(bound as f32);

@@ -15,7 +15,7 @@ pub fn edited(original: &Ensemble, edit: &Edit) -> Ensemble {
     let intercepts = edit.intercepts.clone().unwrap_or_else(|| original.intercepts().to_vec());
     let mut builder = EnsembleBuilder::new(
         original.features().clone(),
-        *original.domain(),
+        *original.intake(),
         original.classes().clone(),
         intercepts.iter().map(|&value| number.round(value)).collect(),
         accumulation,

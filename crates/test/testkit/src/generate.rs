@@ -4,7 +4,7 @@
 use fastrand::Rng;
 use secateur_model::{
     Accumulation, Average, Categories, CategoryRule, ClassLabels, Decision, Ensemble, EnsembleBuilder,
-    FeatureId, Features, GroupId, InputDomain, InterceptPosition, Node, NodeId, NumberType, Order, Output,
+    FeatureId, Features, GroupId, Intake, InterceptPosition, Node, NodeId, NumberType, Order, Output,
     Softmax, Split, Test, Transform, Tree, TreeBuilder, Value,
 };
 
@@ -25,7 +25,7 @@ pub struct Shape {
     /// The number of classes, or of outputs if there are no classes ([`Decision::Scores`]).
     pub classes: u32,
     /// Which inputs are accepted.
-    pub domain: InputDomain,
+    pub intake: Intake,
     /// How scores are added up.
     pub accumulation: Accumulation,
     /// How scores become a class.
@@ -68,7 +68,7 @@ impl Shape {
             trees: rng.u32(1..=6),
             depth: rng.u32(0..=3),
             classes,
-            domain: InputDomain {
+            intake: Intake {
                 number,
                 missing: rng.bool(),
                 infinities: rng.bool(),
@@ -134,7 +134,7 @@ pub fn ensemble(rng: &mut Rng, shape: &Shape) -> Ensemble {
     };
     let mut features = Features::unnamed(shape.features);
     for feature in 0..shape.categorical {
-        let unseen_is_missing = matches!(shape.rule, CategoryRule::Listed(_)) && shape.domain.missing;
+        let unseen_is_missing = matches!(shape.rule, CategoryRule::Listed(_)) && shape.intake.missing;
         let categories = Categories { rule: shape.rule.clone(), unseen_is_missing, labels: None };
         features.set_categories(FeatureId(feature), categories);
     }
@@ -149,7 +149,7 @@ pub fn ensemble(rng: &mut Rng, shape: &Shape) -> Ensemble {
     let intercepts = (0..groups).map(|_| if bare { 0.0 } else { leaf_value(rng, shape) }).collect();
     let mut builder = EnsembleBuilder::new(
         features,
-        shape.domain,
+        shape.intake,
         ClassLabels::Unnamed(if shape.decision.is_classifier() { shape.classes } else { 0 }),
         intercepts,
         shape.accumulation,
@@ -191,7 +191,7 @@ pub fn mutate(rng: &mut Rng, original: &Ensemble) -> Ensemble {
     }
     let mut builder = EnsembleBuilder::new(
         original.features().clone(),
-        *original.domain(),
+        *original.intake(),
         original.classes().clone(),
         intercepts,
         *original.accumulation(),

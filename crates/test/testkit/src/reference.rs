@@ -25,7 +25,7 @@ pub fn every_row(grid: &Grid) -> impl Iterator<Item = Vec<f64>> + '_ {
 
 /// Does this class lead by more than the band in the model's exact scores? From the definition of a lead.
 pub fn leads_by_more_than(model: &Ensemble, row: &[f64], winner: ClassId, band: f64) -> bool {
-    let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+    let read: Vec<f64> = row.iter().map(|&value| model.intake().read(value).unwrap()).collect();
     let sums = model.exact_sums(model.leaves(&read));
     let exact = |value: f64| Exact::from_f64(value).unwrap();
     let divisor = exact(model.accumulation().divisor());

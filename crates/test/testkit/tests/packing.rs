@@ -169,7 +169,7 @@ fn weights_are_no_scale() {
         }
         let mut builder = EnsembleBuilder::new(
             model.features().clone(),
-            *model.domain(),
+            *model.intake(),
             model.classes().clone(),
             model.intercepts().to_vec(),
             *model.accumulation(),

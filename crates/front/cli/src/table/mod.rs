@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
-    InputDomain, InterceptPosition, NumberType, Order, PredictError,
+    Intake, InterceptPosition, NumberType, Order, PredictError,
 };
 
 use cell::{Cell, ClassNames, Meaning, Value};
@@ -186,8 +186,7 @@ impl Table {
         if let Some(twice) = inputs.iter().find(|name| !seen.insert(name.as_str())) {
             bail!("{}: two columns are called {twice:?}", path.display());
         }
-        let domain =
-            InputDomain { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
+        let intake = Intake { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
         let accumulation = Accumulation {
             number: NumberType::F64,
             intercept: InterceptPosition::First,
@@ -196,7 +195,7 @@ impl Table {
         };
         let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
         let (features, classes) = (Features::named(inputs.clone()), ClassLabels::Unnamed(2));
-        let model = EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision)
+        let model = EnsembleBuilder::new(features, intake, classes, vec![0.0], accumulation, decision)
             .map_err(|error| anyhow!("{}: {error}", path.display()))?
             .build();
         let mut table = Self::of_source(path, source, &model, target, &[], reading)?;

@@ -224,7 +224,7 @@ impl FeatureFacts {
                 kind: if categories.is_some() {
                     "categorical"
                 } else {
-                    number_name(ensemble.domain().number)
+                    number_name(ensemble.intake().number)
                 },
                 splits: known.map_or(0, |feature| feature.splits),
                 categories: categories.map(|categories| match (&categories.rule, &labels) {
@@ -261,7 +261,7 @@ impl ClassFacts {
 
 impl InputFacts {
     fn of(ensemble: &Ensemble, splits: &SplitFacts) -> Self {
-        let domain = ensemble.domain();
+        let domain = ensemble.intake();
         let features = ensemble.features();
         let rules = splits.by_feature.keys().filter_map(|&feature| features.categories(feature));
         let mut unseen: Vec<bool> = rules.map(|categories| categories.unseen_is_missing).collect();

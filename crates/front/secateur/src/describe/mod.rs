@@ -37,7 +37,7 @@ pub fn describe_within(
     domain: &Domain,
 ) -> Result<Description, DomainError> {
     let narrowed = file.ensemble().within(domain)?;
-    let domain = narrowed.inputs();
+    let domain = narrowed.domain();
     let (json, words) =
         (crate::domain::json(domain, &[&narrowed]), crate::domain::parts(domain, file.ensemble()));
     Ok(Description(Facts::gather(file, place, &narrowed, json, words)))

@@ -69,7 +69,7 @@ impl Crossings {
                     continue;
                 }
                 let [low, high] =
-                    [below, below + 1].map(|cell| axis.witness(CellId::new(cell), grid.domain()));
+                    [below, below + 1].map(|cell| axis.witness(CellId::new(cell), grid.intake()));
                 for row in &near {
                     if left == 0 {
                         return crossings;
@@ -86,7 +86,7 @@ impl Crossings {
     }
 
     fn add(&mut self, ensemble: &Ensemble, (rows, classes, leads, feature): Crossed) {
-        let values = [0, 1].map(|side: usize| ensemble.domain().read(rows[side][feature.index()]));
+        let values = [0, 1].map(|side: usize| ensemble.intake().read(rows[side][feature.index()]));
         let [Some(low), Some(high)] = values else { return };
         let mut trees = Vec::new();
         let mut questions = BTreeSet::new();
@@ -180,7 +180,7 @@ fn value_words(ensemble: &Ensemble, feature: FeatureId, value: f64) -> String {
     match label {
         Some(label) => label,
         None if value.is_nan() => "missing".to_owned(),
-        None => number(value, ensemble.domain().number),
+        None => number(value, ensemble.intake().number),
     }
 }
 
@@ -223,7 +223,7 @@ fn judged(
         return None;
     }
     let certain = rows.each_ref().map(|row| {
-        let read: Option<Vec<f64>> = row.iter().map(|&value| ensemble.domain().read(value)).collect();
+        let read: Option<Vec<f64>> = row.iter().map(|&value| ensemble.intake().read(value)).collect();
         let sums = ensemble.exact_sums(ensemble.leaves(&read?));
         let winner = certain_winner(ensemble, &sums, band)?;
         let others = ensemble.classes().ids().filter(|&other| other != winner);

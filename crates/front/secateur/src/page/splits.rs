@@ -46,7 +46,7 @@ impl Question {
 
     /// The question in words.
     pub(super) fn words(&self, ensemble: &Ensemble, feature: FeatureId) -> String {
-        let at = || match ensemble.domain().number {
+        let at = || match ensemble.intake().number {
             // A threshold that is not an f32 is printed as the f64 in the file.
             NumberType::F32 if f64::from(self.at() as f32) == self.at() => number(self.at(), NumberType::F32),
             _ => number(self.at(), NumberType::F64),

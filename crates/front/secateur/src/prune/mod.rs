@@ -155,7 +155,7 @@ fn prune_watched(
     watch: &Watch,
 ) -> Result<Pruning, Error> {
     let narrowed = original.ensemble().within(&options.domain).map_err(PruneError::from)?;
-    has_inputs(narrowed.inputs()).map_err(PruneError::from)?;
+    has_inputs(narrowed.domain()).map_err(PruneError::from)?;
     let outside = OutsideRows::find(&narrowed, rows);
     let usable = usable_rows(&narrowed, rows);
     let classes: Vec<ClassId> = usable.iter().filter_map(|&row| options.classes.get(row)).copied().collect();

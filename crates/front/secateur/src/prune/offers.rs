@@ -198,7 +198,7 @@ fn trials(original: &ModelFile, rows: &[f64], options: &PruneOptions) -> Vec<(Wa
     trial.checkpoint = None;
     let mut trials = Vec::new();
     if options.domain.is_everything() {
-        if ensemble.domain().missing {
+        if ensemble.intake().missing {
             trials.push((Way::NoMissing, PruneOptions { domain: Domain::no_missing(), ..trial.clone() }));
         }
         let features = ensemble.features();

@@ -105,7 +105,7 @@ impl PruneOptions {
         let statement = Statement::Decisions { band: BandClaim::Exact, local_rounding: false, cuts: None };
         let own = Digest::of(model);
         let claim =
-            certificate::Claim { original: own, pruned: own, statement, domain: model.inputs().clone() };
+            certificate::Claim { original: own, pruned: own, statement, domain: model.domain().clone() };
         let mut bytes = certificate::Writer::new(Vec::new(), &claim)?.finish(false)?;
         let Self { effort, objective, moves, weight_per, claim, threshold, seed, .. } = self;
         let chosen = (effort, objective, moves, weight_per, self.solver.name(), claim, threshold, seed);

@@ -398,7 +398,7 @@ impl PruneReport<'_> {
         let (features, classes) = (model.features(), model.classes());
         let shown = |value: f64| match value.is_nan() {
             true => "missing".to_owned(),
-            false => number(value, model.domain().number),
+            false => number(value, model.intake().number),
         };
         let mut changed = String::new();
         let mut rest = Vec::new();

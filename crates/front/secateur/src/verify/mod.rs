@@ -173,7 +173,7 @@ pub fn verify(
     let ours = labelled.as_ref().unwrap_or(first.ensemble()).within(&options.domain);
     let ours = ours.map_err(CompareError::from)?;
     let ours = ours.as_ref();
-    has_inputs(ours.inputs()).map_err(CompareError::from)?;
+    has_inputs(ours.domain()).map_err(CompareError::from)?;
     let (aligned, matching) = align(ours, other.as_ref().unwrap_or(second.ensemble()));
     other = aligned.or(other);
     let theirs = other.as_ref().unwrap_or(second.ensemble());
@@ -181,7 +181,7 @@ pub fn verify(
     if options.threshold.is_some() && outline.class_in_second(ClassId(1)) != ClassId(1) {
         return Err(Error::ThresholdClasses);
     }
-    let (band, domain, accepted) = (outline.band(), outline.inputs(), *outline.accepted());
+    let (band, domain, accepted) = (outline.band(), outline.domain(), *outline.accepted());
     let cells_log10 = if domain.is_everything() { None } else { outline.log10_cells() };
     let outside = OutsideRows::find(ours, rows);
     let seen = seen_rows(&outline, rows, options.band)?;
@@ -218,7 +218,7 @@ pub(crate) fn verify_models(
     progress: &Arc<Progress>,
 ) -> Result<Verification, Error> {
     let outline = Outline::new(ours, &theirs, options.band)?;
-    let (band, domain, accepted) = (outline.band(), outline.inputs(), *outline.accepted());
+    let (band, domain, accepted) = (outline.band(), outline.domain(), *outline.accepted());
     let cells_log10 = if domain.is_everything() { None } else { outline.log10_cells() };
     let found = search(outline, [ours, &theirs], &[], options, budget, progress)?;
     Ok(Verification {

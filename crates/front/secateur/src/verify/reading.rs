@@ -8,7 +8,7 @@ use crate::text::{number, printable};
 /// The type in which an input's numbers are printed: f32, which needs fewer digits, if both
 /// libraries read f32. A library that reads f64 would read other bits from these digits.
 pub(super) fn printed_as(models: [&Ensemble; 2]) -> NumberType {
-    match models.map(|model| model.domain().number) {
+    match models.map(|model| model.intake().number) {
         [NumberType::F32, NumberType::F32] => NumberType::F32,
         _ => NumberType::F64,
     }

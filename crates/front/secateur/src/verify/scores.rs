@@ -172,8 +172,8 @@ pub fn verify_scores(
     let (aligned, matching) = align(ours, other.as_ref().unwrap_or(second.ensemble()));
     other = aligned.or(other);
     let theirs = other.as_ref().unwrap_or(second.ensemble());
-    let mixed = options.doubles && ours.domain().number != theirs.domain().number;
-    if mixed && !ours.inputs().wheres().is_empty() {
+    let mixed = options.doubles && ours.intake().number != theirs.intake().number;
+    if mixed && !ours.domain().wheres().is_empty() {
         return Err(CompareError::ScoresWhere.into());
     }
     let read = match mixed {
@@ -202,9 +202,9 @@ pub fn verify_scores(
         ended: false,
         reason: None,
         probability: None,
-        domain: ours.inputs().clone(),
-        rounds: mixed.then(|| usize::from(first.ensemble().domain().number == NumberType::F64)),
-        accepted: Grid::common_domain(&[ours, theirs]).map_err(CompareError::from)?,
+        domain: ours.domain().clone(),
+        rounds: mixed.then(|| usize::from(first.ensemble().intake().number == NumberType::F64)),
+        accepted: Grid::common_intake(&[ours, theirs]).map_err(CompareError::from)?,
         matching,
         outputs: Vec::new(),
         nodes: 0,
@@ -271,7 +271,7 @@ fn every_double(models: [&Ensemble; 2], certificate: bool) -> Result<[Ensemble; 
 
 /// Does a library accept these numbers, whatever their columns?
 fn takes(model: &Ensemble, row: &[f64]) -> bool {
-    row.iter().all(|&value| value.is_nan() || model.domain().read(value).is_some())
+    row.iter().all(|&value| value.is_nan() || model.intake().read(value).is_some())
 }
 
 /// Asks the question and records the answer; returns the bytes of its proof if one is wanted.
@@ -297,7 +297,7 @@ fn search(
         },
         ..Options::unlimited()
     };
-    found.domain = comparison.inputs();
+    found.domain = comparison.domain();
     found.outputs = comparison.outputs();
     match options.within {
         None => {

@@ -2,8 +2,7 @@
 
 use secateur_model::{
     Accumulation, Categories, CategoryRule, Decision, Ensemble, EnsembleBuilder, FeatureId, Features,
-    GroupId, InputDomain, InterceptPosition, Label, NodeId, NumberType, Order, Output, Split, Test,
-    TreeBuilder,
+    GroupId, Intake, InterceptPosition, Label, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
 };
 
 use super::core::{Core, CoreNode, CoreTest, CoreTree, Shape};
@@ -13,7 +12,7 @@ use crate::error::{FormatError, Place, Problem};
 pub(super) fn ensemble(core: &Core) -> Result<Ensemble, FormatError> {
     core.check()?;
     let (classes, decision) = core.info.decision(core.dimension)?;
-    let domain = InputDomain { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
+    let intake = Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
     let accumulation = Accumulation {
         number: NumberType::F64,
         intercept: InterceptPosition::Last,
@@ -21,7 +20,7 @@ pub(super) fn ensemble(core: &Core) -> Result<Ensemble, FormatError> {
         average: None,
     };
     let mut builder =
-        EnsembleBuilder::new(features(core), domain, classes, core.bias.clone(), accumulation, decision)?;
+        EnsembleBuilder::new(features(core), intake, classes, core.bias.clone(), accumulation, decision)?;
     if core.scale != 1.0 {
         builder.scale(core.scale)?;
     }

@@ -27,7 +27,7 @@ use std::io;
 use std::sync::Arc;
 
 use secateur_model::{
-    Accumulation, Average, ClassLabels, Ensemble, EnsembleBuilder, GroupId, InputDomain, InterceptPosition,
+    Accumulation, Average, ClassLabels, Ensemble, EnsembleBuilder, GroupId, Intake, InterceptPosition,
     NumberType, Order, Output, Steps,
 };
 
@@ -166,7 +166,7 @@ fn read_model(text: &str, layout: &Layout, header: &Header) -> Result<(Ensemble,
         trees.push(tree::read(text, layout, index, &mut columns)?);
     }
     let (features, labels_dropped) = columns.features(&header.feature_names, &text[layout.footer_start()..]);
-    let domain = InputDomain {
+    let intake = Intake {
         number: NumberType::F64,
         missing: true,
         infinities: true,
@@ -182,7 +182,7 @@ fn read_model(text: &str, layout: &Layout, header: &Header) -> Result<(Ensemble,
     let classes = header.objective.classes(groups);
     let decision = header.objective.decision();
     let mut builder =
-        EnsembleBuilder::new(features, domain, classes, vec![0.0; groups], accumulation, decision)?;
+        EnsembleBuilder::new(features, intake, classes, vec![0.0; groups], accumulation, decision)?;
     for (index, tree) in trees.into_iter().enumerate() {
         builder.tree(tree, Output::Group(GroupId::new(index % groups)), 1.0)?;
     }

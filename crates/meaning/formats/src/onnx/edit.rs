@@ -265,7 +265,7 @@ impl Change<'_> {
             same if same == threshold => same,
             // For every x of the type: x <= t iff x <= the next value below t; x < t iff x < the
             // next value above t.
-            _ if self.ensemble.domain().number == NumberType::F32 => match strict {
+            _ if self.ensemble.intake().number == NumberType::F32 => match strict {
                 false => number.floor(threshold),
                 true => -number.floor(-threshold),
             },

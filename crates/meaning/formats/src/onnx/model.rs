@@ -20,8 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use secateur_model::{
     Accumulation, Average, Categories, CategoryRule, ClassLabels, Decision, Ensemble, EnsembleBuilder,
-    FeatureId, Features, GroupId, InputDomain, InterceptPosition, MAX_FEATURES, NodeId, NumberType, Order,
-    Output, Split, Test, TreeBuilder, TreeId, Value,
+    FeatureId, Features, GroupId, Intake, InterceptPosition, MAX_FEATURES, NodeId, NumberType, Order, Output,
+    Split, Test, TreeBuilder, TreeId, Value,
 };
 
 use super::graph::{Operator, Site, unsupported};
@@ -169,7 +169,7 @@ pub(super) fn build(table: &Table, site: &Site) -> Result<Ensemble, FormatError>
         Form::Targets => groups == 1 || !base(group),
         _ => false,
     };
-    let domain = InputDomain { number: site.input, missing: true, infinities: true, zero_window: None };
+    let intake = Intake { number: site.input, missing: true, infinities: true, zero_window: None };
     let accumulation = Accumulation {
         number: site.number,
         intercept: InterceptPosition::Last,
@@ -178,7 +178,7 @@ pub(super) fn build(table: &Table, site: &Site) -> Result<Ensemble, FormatError>
     };
     let features = features(table, &shape, site)?;
     let mut builder =
-        EnsembleBuilder::new(features.clone(), domain, classes, intercepts, accumulation, decision)?;
+        EnsembleBuilder::new(features.clone(), intake, classes, intercepts, accumulation, decision)?;
     let weights = Weights::new(table, &shape, form)?;
     let mut certain: Vec<bool> = (0..groups).map(at_once).collect();
     for tree in 0..shape.runs.len() {

@@ -5,8 +5,8 @@
 
 use secateur_model::{
     Accumulation, Average, Categories, CategoryRule, ClassLabels, Decision, EnsembleBuilder, FeatureId,
-    Features, GroupId, InputDomain, InterceptPosition, Label, NodeId, NumberType, Order, Output, Softmax,
-    Split, Test, Transform, TreeBuilder, Value,
+    Features, GroupId, Intake, InterceptPosition, Label, NodeId, NumberType, Order, Output, Softmax, Split,
+    Test, Transform, TreeBuilder, Value,
 };
 use secateur_runtime::internal::{self, Column, Kind, LEAF, Rule, Tests};
 use secateur_runtime::{Decision as Rules, Labels, Link as Ways, LoadError, Number, Value as Values};
@@ -23,7 +23,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<File, FormatError> {
     })?;
     let stamp =
         Stamp { source: content.digest, cover_rows: content.cover_rows, cover_hash: content.cover_hash };
-    let domain = InputDomain {
+    let intake = Intake {
         number: number(content.domain.number),
         missing: content.domain.missing,
         infinities: content.domain.infinities,
@@ -54,7 +54,7 @@ pub(super) fn decode(bytes: Vec<u8>) -> Result<File, FormatError> {
     let groups = content.intercepts.len();
     let (classes, decision) = (classes(content.labels)?, decision(content.decision)?);
     let mut builder =
-        EnsembleBuilder::new(features, domain, classes, content.intercepts, accumulation, decision)?;
+        EnsembleBuilder::new(features, intake, classes, content.intercepts, accumulation, decision)?;
     if let Some(errors) = content.intercept_errors {
         builder.intercept_errors(errors)?;
     }

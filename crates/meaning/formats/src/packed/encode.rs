@@ -65,7 +65,7 @@ pub(super) fn encode(
     out.text(framework.name());
     out.text(source);
     out.link(link);
-    let domain = ensemble.domain();
+    let domain = ensemble.intake();
     out.number(domain.number);
     out.flag(ensemble.accepts_missing());
     out.flag(domain.infinities);

@@ -23,8 +23,8 @@ use std::collections::HashSet;
 
 use secateur_model::{
     Accumulation, Average, BuildError, Categories, CategoryRule, Decision, Ensemble, EnsembleBuilder,
-    FeatureId, Features, GroupId, InputDomain, InterceptPosition, Label, NodeId, NumberType, Order, Output,
-    Split, Test, TreeBuilder, TreeId,
+    FeatureId, Features, GroupId, Intake, InterceptPosition, Label, NodeId, NumberType, Order, Output, Split,
+    Test, TreeBuilder, TreeId,
 };
 
 use super::numeric::pairwise_sum;
@@ -41,7 +41,7 @@ pub(crate) fn ensemble(parts: &Parts) -> Result<Ensemble, FormatError> {
     check_tree_count(parts, groups)?;
     let histogram = matches!(parts.estimator, Estimator::HistGradientBoosting { .. });
     let isolation = matches!(parts.estimator, Estimator::IsolationForest { .. });
-    let domain = InputDomain {
+    let intake = Intake {
         number: if histogram { NumberType::F64 } else { NumberType::F32 },
         missing: parts.missing,
         infinities: histogram || isolation,
@@ -56,7 +56,7 @@ pub(crate) fn ensemble(parts: &Parts) -> Result<Ensemble, FormatError> {
     };
     let mut builder = EnsembleBuilder::new(
         features(parts)?,
-        domain,
+        intake,
         parts.classes.clone(),
         intercepts(parts, groups)?,
         accumulation,

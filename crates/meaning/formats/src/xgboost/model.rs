@@ -2,8 +2,8 @@
 
 use secateur_model::{
     Accumulation, Categories, CategoryRule, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId,
-    Features, GroupId, InputDomain, InterceptPosition, Label, MAX_FEATURES, NumberType, Order, Output,
-    Softmax, Transform, TreeId, Value,
+    Features, GroupId, Intake, InterceptPosition, Label, MAX_FEATURES, NumberType, Order, Output, Softmax,
+    Transform, TreeId, Value,
 };
 
 use super::document::{CategoryNames, Contents};
@@ -168,7 +168,7 @@ pub(super) fn build(mut contents: Contents) -> Result<(Ensemble, Header, super::
     let header = header(&contents, &trees.iter().map(|(_, vector)| *vector).collect::<Vec<_>>())?;
     let groups = groups(&contents, header.objective)?;
     let intercepts = intercepts(&contents.base_score, groups, &header)?;
-    let domain = InputDomain { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
+    let intake = Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
     let classes = ClassLabels::Unnamed(match groups {
         _ if header.objective.is_regression() => 0,
         1 => 2,
@@ -182,7 +182,7 @@ pub(super) fn build(mut contents: Contents) -> Result<(Ensemble, Header, super::
     };
     let features = features(&contents)?;
     let decision = header.objective.decision(groups);
-    let mut builder = EnsembleBuilder::new(features, domain, classes, intercepts, accumulation, decision)?;
+    let mut builder = EnsembleBuilder::new(features, intake, classes, intercepts, accumulation, decision)?;
     for (index, (mut tree, vector)) in trees.into_iter().take(header.used_trees).enumerate() {
         let output = match vector {
             None => Output::Group(GroupId(header.tree_info[index])),

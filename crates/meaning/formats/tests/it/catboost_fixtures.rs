@@ -184,7 +184,7 @@ fn trees_go_and_leaves_are_scaled() {
             .zip(raw_scores(file.ensemble(), &fixture.rows).chunks(groups))
             .take(200)
         {
-            let read: Vec<f64> = row.iter().map(|&value| ensemble.domain().read(value).unwrap()).collect();
+            let read: Vec<f64> = row.iter().map(|&value| ensemble.intake().read(value).unwrap()).collect();
             let leaves: Vec<LeafId> = ensemble.leaves(&read).collect();
             let mut sums = vec![0.0; groups];
             for edit in &trees {
@@ -206,7 +206,7 @@ fn trees_go_and_leaves_are_scaled() {
 /// A tree without its first split: the branch for "no" replaces it.
 fn without_root(tree: &Tree) -> Option<Tree> {
     use secateur_model::{
-        Accumulation, Decision, EnsembleBuilder, Features, GroupId, InputDomain, InterceptPosition, NodeId,
+        Accumulation, Decision, EnsembleBuilder, Features, GroupId, Intake, InterceptPosition, NodeId,
         NumberType, Order, TreeBuilder,
     };
     let Node::Split { left, .. } = tree.node(NodeId(0)) else { return None };
@@ -241,7 +241,7 @@ fn without_root(tree: &Tree) -> Option<Tree> {
             }
             all
         },
-        InputDomain { number: NumberType::F32, missing: true, infinities: true, zero_window: None },
+        Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None },
         ClassLabels::Unnamed(if groups == 1 { 2 } else { groups as u32 }),
         vec![0.0; groups],
         Accumulation {
@@ -281,7 +281,7 @@ fn other_trees_take_the_place_of_old_ones_in_the_smaller_form() {
         let (width, groups) = (ensemble.features().len(), ensemble.group_count());
         let ours = raw_scores(file.ensemble(), &fixture.rows);
         for (row, scores) in fixture.rows.chunks(width).zip(ours.chunks(groups)).take(200) {
-            let read: Vec<f64> = row.iter().map(|&value| ensemble.domain().read(value).unwrap()).collect();
+            let read: Vec<f64> = row.iter().map(|&value| ensemble.intake().read(value).unwrap()).collect();
             let mut sums = vec![0.0; groups];
             for edit in &trees {
                 let tree = match edit {

@@ -3,7 +3,8 @@
 use secateur_formats::{DomainFile, ModelFile};
 use secateur_model::{Ensemble, FeatureId, GroupKind, Side};
 
-const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/models/xgboost/3.4.1-logistic.json");
+const MODEL: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/models/xgboost/3.4.1-logistic.json");
 
 fn model() -> ModelFile {
     ModelFile::read(MODEL.as_ref()).unwrap()

@@ -76,7 +76,7 @@ fn edited(fixture: &Fixture, edit: &Edit) -> ModelFile {
 
 /// The sums of a row over the leaves it reaches, in order, with other values for each tree.
 fn sums(ensemble: &Ensemble, row: &[f64], start: &[f64], value: impl Fn(TreeId, f64) -> f64) -> Vec<f64> {
-    let row: Vec<f64> = row.iter().map(|&value| ensemble.domain().read(value).unwrap()).collect();
+    let row: Vec<f64> = row.iter().map(|&value| ensemble.intake().read(value).unwrap()).collect();
     let mut sums = start.to_vec();
     let groups = sums.len();
     for (index, leaf) in ensemble.leaves(&row).enumerate() {

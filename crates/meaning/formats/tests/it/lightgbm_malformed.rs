@@ -4,7 +4,7 @@ use std::panic::catch_unwind;
 
 use secateur_formats::{Edit, EditError, ModelFile, TreeEdit};
 use secateur_model::{
-    Accumulation, ClassLabels, Decision, EnsembleBuilder, FeatureId, GroupId, InputDomain, InterceptPosition,
+    Accumulation, ClassLabels, Decision, EnsembleBuilder, FeatureId, GroupId, Intake, InterceptPosition,
     NodeId, NumberType, Order, Output, Split, Test, Tree, TreeBuilder, TreeId,
 };
 
@@ -325,7 +325,7 @@ fn stump(test: Test<'_>, missing_left: bool) -> Tree {
         labels: None,
     };
     features.set_categories(FeatureId(1), categories);
-    let domain = InputDomain { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
+    let intake = Intake { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
     let accumulation = Accumulation {
         number: NumberType::F64,
         intercept: InterceptPosition::First,
@@ -334,7 +334,7 @@ fn stump(test: Test<'_>, missing_left: bool) -> Tree {
     };
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
     let mut builder =
-        EnsembleBuilder::new(features, domain, ClassLabels::Unnamed(2), vec![0.0], accumulation, decision)
+        EnsembleBuilder::new(features, intake, ClassLabels::Unnamed(2), vec![0.0], accumulation, decision)
             .unwrap();
     let feature = FeatureId(u32::from(matches!(test, Test::Member { .. })));
     let mut tree = TreeBuilder::new();
@@ -374,7 +374,7 @@ fn a_new_tree_keeps_its_meaning_or_is_refused() {
             written += 1;
             let ensemble = result.ensemble();
             for value in values {
-                let value = ensemble.domain().read(value).unwrap();
+                let value = ensemble.intake().read(value).unwrap();
                 let leaf = |tree: &Tree| {
                     let leaf = tree.walk(|split| ensemble.goes_left(split, value));
                     tree.leaf(leaf)[0]

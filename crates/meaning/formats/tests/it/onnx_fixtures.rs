@@ -123,7 +123,7 @@ fn an_edited_file_reads_back_as_its_own_ensemble_and_sums_what_was_asked_for() {
         assert_eq!(found.intercepts(), original.intercepts(), "{name}");
         for Expected { row, .. } in expected(&name) {
             let row: Vec<f64> =
-                row.iter().map(|&value| original.domain().read(value).expect("accepted")).collect();
+                row.iter().map(|&value| original.intake().read(value).expect("accepted")).collect();
             let all = (0..found.trees().len()).map(|index| (TreeId::new(index), 1.0));
             assert_eq!(sums(found, &row, all), sums(original, &row, kept.iter().copied()), "{name}");
         }

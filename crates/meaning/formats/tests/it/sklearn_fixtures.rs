@@ -158,7 +158,7 @@ fn an_edited_model_is_what_reading_it_again_gives() {
 
 /// The sums of a row, before any division, up to rounding.
 fn sums(ensemble: &Ensemble, row: &[f64], intercepts: &[f64], factor: impl Fn(usize) -> f64) -> Vec<f64> {
-    let row: Vec<f64> = row.iter().map(|&value| ensemble.domain().read(value).unwrap()).collect();
+    let row: Vec<f64> = row.iter().map(|&value| ensemble.intake().read(value).unwrap()).collect();
     let mut sums = intercepts.to_vec();
     for (index, (tree, leaf)) in ensemble.trees().iter().zip(ensemble.leaves(&row)).enumerate() {
         let scale = factor(index) * tree.weight();

@@ -97,7 +97,7 @@ fn an_edit_that_changes_nothing_writes_the_library_s_bytes() {
 fn folded(original: &Ensemble, edits: &[TreeEdit], intercepts: &[f64]) -> Ensemble {
     let mut builder = EnsembleBuilder::new(
         original.features().clone(),
-        *original.domain(),
+        *original.intake(),
         original.classes().clone(),
         intercepts.to_vec(),
         *original.accumulation(),
@@ -212,7 +212,7 @@ fn a_new_tree_takes_the_place_of_another() {
             .leaf(&leaf(0.7));
         let mut builder = EnsembleBuilder::new(
             original.features().clone(),
-            *original.domain(),
+            *original.intake(),
             original.classes().clone(),
             original.intercepts().to_vec(),
             *original.accumulation(),

@@ -70,14 +70,14 @@ impl Column {
     /// there is a choice; `None` if the column has none.
     pub(crate) fn pick(
         &self,
-        domain: &crate::feature::InputDomain,
+        intake: &crate::feature::Intake,
         low: Option<f64>,
         high: Option<f64>,
     ) -> Option<f64> {
-        let first = first_read_above(domain, low);
+        let first = first_read_above(intake, low);
         let inside = |value: f64| {
             self.contains(value)
-                && domain.read(value).is_some_and(|read| {
+                && intake.read(value).is_some_and(|read| {
                     low.is_none_or(|low| read > low) && high.is_none_or(|high| read <= high)
                 })
         };
@@ -104,8 +104,8 @@ impl Column {
 
 /// The least f64 that a domain reads as more than `bound`, or without a bound the least that it
 /// accepts. If no number is read so, a number that is not accepted.
-fn first_read_above(domain: &crate::feature::InputDomain, bound: Option<f64>) -> f64 {
-    let above = |value: f64| match domain.read(value) {
+fn first_read_above(intake: &crate::feature::Intake, bound: Option<f64>) -> f64 {
+    let above = |value: f64| match intake.read(value) {
         Some(read) => bound.is_none_or(|bound| read > bound),
         None => value > 0.0,
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Axis, Kind};
 use crate::ensemble::Ensemble;
-use crate::feature::{Categories, CategoryRule, InputDomain, NumberType};
+use crate::feature::{Categories, CategoryRule, Intake, NumberType};
 use crate::ids::FeatureId;
 use crate::tree::{Split, Test};
 
@@ -21,8 +21,8 @@ pub(super) struct AxisMaker<'a> {
 }
 
 impl<'a> AxisMaker<'a> {
-    pub(super) fn add(&mut self, ensemble: &'a Ensemble, domain: &InputDomain, split: Split<'a>) {
-        let mut bound = |strict, threshold| self.bounds.extend(boundary(ensemble, domain, strict, threshold));
+    pub(super) fn add(&mut self, ensemble: &'a Ensemble, intake: &Intake, split: Split<'a>) {
+        let mut bound = |strict, threshold| self.bounds.extend(boundary(ensemble, intake, strict, threshold));
         match split.test {
             Test::Less { threshold } => bound(true, threshold),
             Test::LessOrEqual { threshold } => bound(false, threshold),
@@ -39,7 +39,7 @@ impl<'a> AxisMaker<'a> {
                 let reading = ensemble.features().categories(split.feature).expect("checked by the builder");
                 // No label is near zero without being zero, so windows do not matter here.
                 let joined = matches!(reading.rule, CategoryRule::Joined { .. });
-                let window = if joined { domain.zero_window } else { ensemble.domain().zero_window };
+                let window = if joined { intake.zero_window } else { ensemble.intake().zero_window };
                 let known = |(other, own): &(&Categories, Option<f64>)| {
                     other.rule == reading.rule
                         && other.unseen_is_missing == reading.unseen_is_missing
@@ -56,7 +56,7 @@ impl<'a> AxisMaker<'a> {
     }
 
     /// Boundaries around the values of every category that some set contains, for every reading.
-    fn category_bounds(&self, domain: &InputDomain) -> Vec<f64> {
+    fn category_bounds(&self, intake: &Intake) -> Vec<f64> {
         let mut codes: Vec<u32> = self.sets.iter().flat_map(|set| set.iter().copied()).collect();
         codes.sort_unstable();
         codes.dedup();
@@ -67,41 +67,41 @@ impl<'a> AxisMaker<'a> {
                 let Some(value) = reading.value(code) else { continue };
                 // The values of a category are those from `first` up to, but not including, `end`.
                 let (first, end) = match reading.rule {
-                    CategoryRule::Truncate if code == 0 => (domain.number.next_up(-1.0), 1.0),
+                    CategoryRule::Truncate if code == 0 => (intake.number.next_up(-1.0), 1.0),
                     CategoryRule::Truncate | CategoryRule::TruncateNonNegative => (value, value + 1.0),
                     CategoryRule::Whole
                     | CategoryRule::Hashed
                     | CategoryRule::Listed(_)
                     | CategoryRule::Joined { .. } => {
-                        (value, domain.number.next_up(domain.number.floor(value)))
+                        (value, intake.number.next_up(intake.number.floor(value)))
                     }
                 };
-                bounds.extend([below(first, domain.number), below(end, domain.number)]);
+                bounds.extend([below(first, intake.number), below(end, intake.number)]);
             }
             // Listed values that no set contains are still known categories, while other values
             // count as missing.
             if let CategoryRule::Listed(values) = &reading.rule {
-                bounds.extend(values.iter().flat_map(|&v| [below(v, domain.number), domain.number.floor(v)]));
+                bounds.extend(values.iter().flat_map(|&v| [below(v, intake.number), intake.number.floor(v)]));
             }
             for bound in &mut bounds[first_bound..] {
-                *bound = around_window(*bound, *window, domain.number);
+                *bound = around_window(*bound, *window, intake.number);
             }
         }
-        bounds.retain(|&bound| bound >= -domain.max() && bound < domain.max());
+        bounds.retain(|&bound| bound >= -intake.max() && bound < intake.max());
         bounds
     }
 
-    pub(super) fn finish(mut self, feature: FeatureId, domain: &InputDomain) -> Axis {
-        let missing = domain.missing;
+    pub(super) fn finish(mut self, feature: FeatureId, intake: &Intake) -> Axis {
+        let missing = intake.missing;
         let categories = match self.readings[..] {
             // Values that only some models read as zero need a cell, and so do unseen ones.
             [(only, window)]
-                if !self.numeric && window == domain.zero_window && (missing || has_unseen(only, domain)) =>
+                if !self.numeric && window == intake.zero_window && (missing || has_unseen(only, intake)) =>
             {
                 only.clone()
             }
             _ => {
-                self.bounds.extend(self.category_bounds(domain));
+                self.bounds.extend(self.category_bounds(intake));
                 self.bounds.iter_mut().for_each(|bound| *bound += 0.0);
                 self.bounds.sort_by(f64::total_cmp);
                 self.bounds.dedup();
@@ -139,7 +139,7 @@ impl<'a> AxisMaker<'a> {
         let unseen = match &categories.rule {
             _ if missing || !categories.unseen_is_missing => None,
             CategoryRule::Joined { unknown, .. } => *unknown,
-            _ => Some(no_category(&categories, domain).expect("looked at above")),
+            _ => Some(no_category(&categories, intake).expect("looked at above")),
         };
         let unseen = unseen.map(|value| {
             witnesses.push(value);
@@ -152,15 +152,15 @@ impl<'a> AxisMaker<'a> {
 }
 
 /// Is there a witness for values that are not categories?
-fn has_unseen(categories: &Categories, domain: &InputDomain) -> bool {
+fn has_unseen(categories: &Categories, intake: &Intake) -> bool {
     let joined = matches!(categories.rule, CategoryRule::Joined { .. });
-    joined || !categories.unseen_is_missing || no_category(categories, domain).is_some()
+    joined || !categories.unseen_is_missing || no_category(categories, intake).is_some()
 }
 
 /// An input that is not a category.
-fn no_category(categories: &Categories, domain: &InputDomain) -> Option<f64> {
+fn no_category(categories: &Categories, intake: &Intake) -> Option<f64> {
     let inputs = (1..=1u32 << 16).map(|number| -f64::from(number));
-    inputs.filter(|&value| domain.read(value) == Some(value)).find(|&value| categories.code(value).is_none())
+    inputs.filter(|&value| intake.read(value) == Some(value)).find(|&value| categories.code(value).is_none())
 }
 
 /// A value that is in no set; a real category if there is one.
@@ -177,19 +177,19 @@ fn outsider(categories: &Categories, members: &BTreeMap<u32, Vec<u32>>) -> Optio
 
 /// The largest input that a comparison with `threshold` sends to the lower side, `None` where that
 /// is no input or every input.
-fn boundary(ensemble: &Ensemble, domain: &InputDomain, strict: bool, threshold: f64) -> Option<f64> {
-    let mut bound = domain.number.floor(threshold);
+fn boundary(ensemble: &Ensemble, intake: &Intake, strict: bool, threshold: f64) -> Option<f64> {
+    let mut bound = intake.number.floor(threshold);
     if strict && bound == threshold {
         if bound == f64::NEG_INFINITY {
             return None;
         }
-        bound = domain.number.next_down(bound);
+        bound = intake.number.next_down(bound);
     }
-    bound = around_window(bound, ensemble.domain().zero_window, domain.number);
+    bound = around_window(bound, ensemble.intake().zero_window, intake.number);
     // The two zeros are one input.
     let bound = bound + 0.0;
-    let smallest = -domain.max();
-    (bound >= smallest && bound < domain.max()).then_some(bound)
+    let smallest = -intake.max();
+    (bound >= smallest && bound < intake.max()).then_some(bound)
 }
 
 /// A model sees zero for its whole window: either all of it is on the lower side of a boundary or
@@ -209,11 +209,11 @@ fn below(value: f64, number: NumberType) -> f64 {
 }
 
 /// A value in `(low, high]` of the domain with few digits.
-pub(super) fn short_value(low: Option<f64>, high: Option<f64>, domain: &InputDomain) -> f64 {
+pub(super) fn short_value(low: Option<f64>, high: Option<f64>, intake: &Intake) -> f64 {
     let inside = |value: f64| {
         low.is_none_or(|low| value > low)
             && high.is_none_or(|high| value <= high)
-            && domain.read(value).is_some()
+            && intake.read(value).is_some()
     };
     if inside(0.0) {
         return 0.0;
@@ -226,8 +226,8 @@ pub(super) fn short_value(low: Option<f64>, high: Option<f64>, domain: &InputDom
     };
     (0..17)
         .filter_map(|digits| format!("{middle:.digits$e}").parse::<f64>().ok())
-        .map(|value| domain.number.round(value))
+        .map(|value| intake.number.round(value))
         .find(|&value| inside(value))
         .or(high)
-        .unwrap_or_else(|| domain.max())
+        .unwrap_or_else(|| intake.max())
 }

@@ -4,7 +4,7 @@
 use fastrand::Rng;
 use secateur_model::{
     Accumulation, Categories, CategoryRule, ClassLabels, Decision, Domain, DomainError, Ensemble,
-    EnsembleBuilder, FeatureId, Features, Grid, GridError, GroupId, InputDomain, InterceptPosition, Label,
+    EnsembleBuilder, FeatureId, Features, Grid, GridError, GroupId, Intake, InterceptPosition, Label,
     LabelError, LabelMatch, NodeId, NumberType, Order, Output, Side, Split, Test, TreeBuilder, Where,
 };
 
@@ -39,13 +39,13 @@ fn model(library: Library, categories: Categories, stumps: &[(&[u32], bool)]) ->
 fn build(library: Library, features: Features, stumps: &[(&[u32], bool)]) -> Ensemble {
     let number = if library == XgBoost { NumberType::F32 } else { NumberType::F64 };
     let zero_window = (library == LightGbm).then_some(f64::from(1e-35f32));
-    let domain = InputDomain { number, missing: true, infinities: library != XgBoost, zero_window };
+    let intake = Intake { number, missing: true, infinities: library != XgBoost, zero_window };
     let accumulation =
         Accumulation { number, intercept: InterceptPosition::First, order: Order::File, average: None };
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.5, strict: true };
     let classes = ClassLabels::Unnamed(2);
     let mut builder =
-        EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision).unwrap();
+        EnsembleBuilder::new(features, intake, classes, vec![0.0], accumulation, decision).unwrap();
     for (&(set, missing_left), weight) in stumps.iter().zip(0..) {
         let test = Test::Member { set, members_left: library != XgBoost };
         let missing_left = missing_left && library != LightGbm;
@@ -58,7 +58,7 @@ fn build(library: Library, features: Features, stumps: &[(&[u32], bool)]) -> Ens
 }
 
 fn score(model: &Ensemble, value: f64) -> f64 {
-    let read = model.domain().read(value).unwrap();
+    let read = model.intake().read(value).unwrap();
     model.exact_sums(model.leaves(&[read]))[0].to_f64()
 }
 
@@ -126,7 +126,7 @@ fn every_label_is_decided_as_its_own_list_says() {
                 let scores = [score(&first, witness), score(&second, witness)];
                 let splits =
                     |m: &Ensemble| -> f64 {
-                        let left = |s| axis.left_cells(m, s, grid.domain()).contains(cell);
+                        let left = |s| axis.left_cells(m, s, grid.intake()).contains(cell);
                         m.trees()
                             .iter()
                             .zip(0..)
@@ -287,7 +287,7 @@ fn hashed(hashes: &[u32]) -> Ensemble {
 fn a_missing_category_is_no_input_of_catboost() {
     let row = |value: f64| [value];
     let [first, other] = [hashed(&[10, 20]), hashed(&[20, 30])];
-    assert!(first.domain().missing, "numbers may be missing");
+    assert!(first.intake().missing, "numbers may be missing");
     assert_eq!(first.read(FeatureId(0), f64::NAN), None);
     assert!(!first.accepts(&row(f64::NAN)) && first.accepts(&row(-1.0)));
     assert!(secateur_model::Predictor::new(&first).raw_scores(&row(f64::NAN)).is_err());

@@ -3,8 +3,7 @@
 
 use fastrand::Rng;
 use secateur_model::{
-    Column, Domain, DomainError, Ensemble, FeatureId, Grid, GridError, Group, GroupKind, InputDomain,
-    NumberType,
+    Column, Domain, DomainError, Ensemble, FeatureId, Grid, GridError, Group, GroupKind, Intake, NumberType,
 };
 use secateur_testkit::{Shape, domain, ensemble, every_row, inputs_of, mutate};
 
@@ -36,7 +35,7 @@ fn a_grid_has_a_cell_for_every_input_of_the_domain_and_no_other() {
         if grid.log10_cells() > 3.0 {
             continue;
         }
-        let Some(rows) = inputs_of(narrow.inputs(), &[&first, &second], 20_000) else { continue };
+        let Some(rows) = inputs_of(narrow.domain(), &[&first, &second], 20_000) else { continue };
         grids += 1;
         groups += drawn.groups().len();
         let whole = Grid::new(&[&first, &second]).unwrap();
@@ -70,7 +69,7 @@ fn a_grid_has_a_cell_for_every_input_of_the_domain_and_no_other() {
         for (model, own) in models.iter().zip([&first, &second]) {
             for split in model.trees().iter().flat_map(|tree| tree.splits()) {
                 let axis = grid.axis_of(split.feature).unwrap();
-                let left = grid.axes()[axis].left_cells(model, split, grid.domain());
+                let left = grid.axes()[axis].left_cells(model, split, grid.intake());
                 for cells in secateur_testkit::all_cells(&grid).take(200) {
                     let row = grid.witness(&cells);
                     let read = own.read(split.feature, row[split.feature.index()]).unwrap();
@@ -166,8 +165,7 @@ fn what_contradicts_itself_is_refused_with_its_place() {
 fn what_the_model_does_not_accept_is_refused() {
     let mut rng = Rng::with_seed(1);
     let mut shape = Shape { features: 2, categorical: 1, trees: 3, depth: 2, ..Shape::random(&mut rng) };
-    shape.domain =
-        InputDomain { number: NumberType::F32, missing: false, infinities: false, zero_window: None };
+    shape.intake = Intake { number: NumberType::F32, missing: false, infinities: false, zero_window: None };
     let model = ensemble(&mut rng, &shape);
     let refused = |domain: Domain| domain.fits(&model).unwrap_err().to_string();
     let at = |column: u32, limits: Column| Domain::new(true, [(FeatureId(column), limits)], vec![]).unwrap();

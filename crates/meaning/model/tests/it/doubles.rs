@@ -11,7 +11,7 @@ fn rounding_inputs_is_moving_thresholds() {
     for seed in 0..600 {
         let mut rng = Rng::with_seed(seed);
         let mut shape = Shape::random(&mut rng);
-        shape.domain.number = NumberType::F32;
+        shape.intake.number = NumberType::F32;
         let model = ensemble(&mut rng, &shape);
         let comparisons = model
             .trees()
@@ -19,11 +19,11 @@ fn rounding_inputs_is_moving_thresholds() {
             .flat_map(|tree| tree.splits())
             .all(|split| matches!(split.test, Test::Less { .. } | Test::LessOrEqual { .. }));
         let Some(other) = model.reading_doubles() else {
-            assert!(!comparisons || shape.domain.zero_window.is_some(), "seed {seed}");
+            assert!(!comparisons || shape.intake.zero_window.is_some(), "seed {seed}");
             refused += 1;
             continue;
         };
-        assert!(comparisons && other.domain().number == NumberType::F64, "seed {seed}");
+        assert!(comparisons && other.intake().number == NumberType::F64, "seed {seed}");
         models += 1;
         // Doubles around every point where the direction of rounding changes.
         let mut values = vec![0.0, -0.0, 1e-46, -1e-46, 1e39, -1e39, 3.4028235677973366e38, f64::MAX];
@@ -39,7 +39,7 @@ fn rounding_inputs_is_moving_thresholds() {
                 }
             }
         }
-        if shape.domain.missing {
+        if shape.intake.missing {
             values.push(f64::NAN);
         }
         let predictors = [&model, &other].map(Predictor::new);

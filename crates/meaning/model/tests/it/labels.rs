@@ -1,12 +1,11 @@
 //! Class labels: when two of them are the same, and models with other labels.
 
 use secateur_model::{
-    Accumulation, ClassId, ClassLabels, Decision, EnsembleBuilder, Features, GroupId, InputDomain,
+    Accumulation, ClassId, ClassLabels, Decision, EnsembleBuilder, Features, GroupId, Intake,
     InterceptPosition, NumberType, Order,
 };
 
-const DOMAIN: InputDomain =
-    InputDomain { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
+const DOMAIN: Intake = Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
 const SUMS: Accumulation = Accumulation {
     number: NumberType::F32,
     intercept: InterceptPosition::First,

@@ -4,7 +4,7 @@
 use fastrand::Rng;
 use secateur_model::{
     Accumulation, CellId, ClassId, ClassLabels, Decision, Domain, Ensemble, EnsembleBuilder, Exact, Features,
-    Grid, GroupId, InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, TreeBuilder,
+    Grid, GroupId, Intake, InterceptPosition, NumberType, Order, Output, Predictor, TreeBuilder,
 };
 use secateur_testkit::{Shape, all_cells, ensemble, every_row, small_float};
 
@@ -23,7 +23,7 @@ fn cases() -> impl Iterator<Item = (u64, Rng, Ensemble)> {
 fn scoped_cases() -> impl Iterator<Item = (u64, Rng, Ensemble)> {
     cases().flat_map(|(seed, rng, model)| {
         let narrow = model.within(&Domain::no_missing()).unwrap().into_owned();
-        let narrow = (narrow.inputs().clone() == Domain::no_missing()).then(|| (seed, rng.clone(), narrow));
+        let narrow = (narrow.domain().clone() == Domain::no_missing()).then(|| (seed, rng.clone(), narrow));
         [(seed, rng, model)].into_iter().chain(narrow)
     })
 }
@@ -37,7 +37,7 @@ fn uncertain_cases() -> impl Iterator<Item = (u64, Rng, Ensemble)> {
         }
         let mut builder = EnsembleBuilder::new(
             model.features().clone(),
-            *model.domain(),
+            *model.intake(),
             model.classes().clone(),
             model.intercepts().to_vec(),
             *model.accumulation(),
@@ -62,7 +62,7 @@ fn plain_scores(model: &Ensemble, row: &[f64]) -> (Vec<f64>, ClassId) {
     let how = model.accumulation();
     let first = how.intercept == InterceptPosition::First;
     let mut sums: Vec<f64> = model.intercepts().iter().map(|&v| if first { v } else { 0.0 }).collect();
-    let row: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+    let row: Vec<f64> = row.iter().map(|&v| model.intake().read(v).unwrap()).collect();
     for (tree, leaf) in model.trees().iter().zip(model.leaves(&row)) {
         for (offset, &value) in tree.leaf(leaf).iter().enumerate() {
             let group = match tree.output() {
@@ -99,7 +99,7 @@ fn random_row(rng: &mut Rng, model: &Ensemble) -> Vec<f64> {
             2 => *rng.choice(&[f64::INFINITY, f64::NEG_INFINITY]).unwrap(),
             _ => small_float(rng),
         };
-        if model.domain().read(value).is_some() {
+        if model.intake().read(value).is_some() {
             return value;
         }
     };
@@ -138,7 +138,7 @@ fn inputs_of_one_cell_reach_the_same_leaves() {
             let row = random_row(&mut rng, &model);
             let cells = grid.cells_of(&row).unwrap();
             let witness = grid.witness(&cells);
-            let read = |row: &[f64]| row.iter().map(|&v| model.domain().read(v).unwrap()).collect::<Vec<_>>();
+            let read = |row: &[f64]| row.iter().map(|&v| model.intake().read(v).unwrap()).collect::<Vec<_>>();
             assert_eq!(
                 model.leaves(&read(&row)).collect::<Vec<_>>(),
                 model.leaves(&read(&witness)).collect::<Vec<_>>(),
@@ -163,9 +163,9 @@ fn a_joint_grid_tells_apart_what_either_model_does() {
         for model in [&first, &second] {
             for split in model.trees().iter().flat_map(|tree| tree.splits()) {
                 let axis = &grid.axes()[grid.axis_of(split.feature).unwrap()];
-                let left = axis.left_cells(model, split, grid.domain());
+                let left = axis.left_cells(model, split, grid.intake());
                 let goes = |&cell: &CellId| {
-                    model.goes_left(split, model.domain().read(axis.witness(cell, grid.domain())).unwrap())
+                    model.goes_left(split, model.intake().read(axis.witness(cell, grid.intake())).unwrap())
                 };
                 let expected: Vec<CellId> = (0..axis.len()).map(CellId::new).filter(goes).collect();
                 assert_eq!(left.iter().collect::<Vec<_>>(), expected, "seed {seed}, {split:?}");
@@ -183,16 +183,16 @@ fn a_joint_grid_tells_apart_what_either_model_does() {
         for _ in 0..60 {
             let row = random_row(&mut rng, &first);
             // Only values that both models read unchanged: the joint domain may be narrower.
-            let row: Vec<f64> = row.iter().map(|&v| grid.domain().number.round(v)).collect();
+            let row: Vec<f64> = row.iter().map(|&v| grid.intake().number.round(v)).collect();
             if ![&first, &second].iter().all(|model| model.accepts(&row))
-                || row.iter().any(|&v| grid.domain().read(v).is_none())
+                || row.iter().any(|&v| grid.intake().read(v).is_none())
             {
                 continue;
             }
             let witness = grid.witness(&grid.cells_of(&row).unwrap());
             for model in [&first, &second] {
                 let read =
-                    |row: &[f64]| row.iter().map(|&v| model.domain().read(v)).collect::<Option<Vec<_>>>();
+                    |row: &[f64]| row.iter().map(|&v| model.intake().read(v)).collect::<Option<Vec<_>>>();
                 assert_eq!(
                     model.leaves(&read(&row).unwrap()).collect::<Vec<_>>(),
                     model.leaves(&read(&witness).unwrap()).collect::<Vec<_>>(),
@@ -225,12 +225,12 @@ fn a_scope_without_missing_values_leaves_out_their_cells_and_nothing_else() {
             model,
             "seed {seed}: a scope is set, not only narrowed"
         );
-        if !model.domain().missing {
+        if !model.intake().missing {
             assert_eq!(*narrow, model, "seed {seed}: nothing to leave out");
             as_they_are += 1;
             continue;
         }
-        assert_eq!((narrow.inputs().clone(), narrow.accepts_missing()), (Domain::no_missing(), true));
+        assert_eq!((narrow.domain().clone(), narrow.accepts_missing()), (Domain::no_missing(), true));
         let [all, some] = [&model, &*narrow].map(|model| Grid::new(&[model]).unwrap());
         for (before, after) in all.axes().iter().zip(some.axes()) {
             // The missing cell is removed, and if unseen categories were in it, they get a cell of
@@ -266,9 +266,9 @@ fn the_left_cells_of_a_split_are_those_whose_witness_goes_left() {
         let grid = Grid::new(&[&model]).unwrap();
         for split in model.trees().iter().flat_map(|tree| tree.splits()) {
             let axis = &grid.axes()[grid.axis_of(split.feature).unwrap()];
-            let left = axis.left_cells(&model, split, grid.domain());
+            let left = axis.left_cells(&model, split, grid.intake());
             for cell in (0..axis.len()).map(secateur_model::CellId::new) {
-                let value = model.domain().read(axis.witness(cell, grid.domain())).unwrap();
+                let value = model.intake().read(axis.witness(cell, grid.intake())).unwrap();
                 assert_eq!(
                     left.contains(cell),
                     model.goes_left(split, value),
@@ -292,7 +292,7 @@ fn no_cell_is_further_from_the_exact_score_than_the_rounding_bound() {
         let grid = Grid::new(&[&model]).unwrap();
         let divisor = model.accumulation().divisor();
         for row in every_row(&grid).take(2000) {
-            let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+            let read: Vec<f64> = row.iter().map(|&v| model.intake().read(v).unwrap()).collect();
             let exact = model.exact_sums(model.leaves(&read));
             let orders = if model.scores_vary() { 3 } else { 1 };
             for _ in 0..orders {
@@ -321,11 +321,11 @@ fn the_bound_for_scores_is_nearly_met_where_every_addition_rounds_the_same_way()
     for order in [Order::File, Order::Any] {
         let number = NumberType::F32;
         let accumulation = Accumulation { number, intercept: InterceptPosition::First, order, average: None };
-        let domain = InputDomain { number, missing: false, infinities: false, zero_window: None };
+        let intake = Intake { number, missing: false, infinities: false, zero_window: None };
         let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
         let (features, classes) = (Features::unnamed(1), ClassLabels::Unnamed(2));
         let mut builder =
-            EnsembleBuilder::new(features, domain, classes, vec![1.0], accumulation, decision).unwrap();
+            EnsembleBuilder::new(features, intake, classes, vec![1.0], accumulation, decision).unwrap();
         for _ in 0..50 {
             let mut tree = TreeBuilder::new();
             tree.leaf(&[bit]);
@@ -351,7 +351,7 @@ fn no_cell_is_further_from_the_exact_score_than_the_bounds_that_know_the_input()
         let divisor = number(model.accumulation().divisor());
         let factor = &number(local.factor as f64) * &number(0.5f64.powi(local.factor_bits as i32));
         for row in every_row(&grid).take(500) {
-            let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+            let read: Vec<f64> = row.iter().map(|&v| model.intake().read(v).unwrap()).collect();
             let leaves: Vec<_> = model.leaves(&read).collect();
             let exact = model.exact_sums(leaves.iter().copied());
             let mut bounds: Vec<Exact> = local.fixed.iter().map(|&fixed| &number(fixed) * &divisor).collect();
@@ -392,13 +392,12 @@ fn an_intercept_that_comes_last_counts_as_one_addition_more() {
         order: Order::File,
         average: None,
     };
-    let domain =
-        InputDomain { number: NumberType::F32, missing: false, infinities: false, zero_window: None };
+    let intake = Intake { number: NumberType::F32, missing: false, infinities: false, zero_window: None };
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
     let features = Features::unnamed(1);
     let classes = ClassLabels::Unnamed(2);
     let mut builder =
-        EnsembleBuilder::new(features, domain, classes, vec![bit], accumulation, decision).unwrap();
+        EnsembleBuilder::new(features, intake, classes, vec![bit], accumulation, decision).unwrap();
     for value in [bit, 1.0] {
         let mut tree = TreeBuilder::new();
         tree.leaf(&[value]);
@@ -425,11 +424,11 @@ fn multiplying_a_sum_is_a_rounding_of_its_own() {
         let intercept = number.round(rng.f64() * 1e-3);
         let accumulation =
             Accumulation { number, intercept: InterceptPosition::Last, order: Order::File, average: None };
-        let domain = InputDomain { number, missing: false, infinities: false, zero_window: None };
+        let intake = Intake { number, missing: false, infinities: false, zero_window: None };
         let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
         let (features, classes) = (Features::unnamed(1), ClassLabels::Unnamed(2));
         let mut builder =
-            EnsembleBuilder::new(features, domain, classes, vec![intercept], accumulation, decision).unwrap();
+            EnsembleBuilder::new(features, intake, classes, vec![intercept], accumulation, decision).unwrap();
         builder.scale(scale).unwrap();
         let mut tree = TreeBuilder::new();
         tree.leaf(&[leaf]);

@@ -2,12 +2,11 @@
 
 use secateur_model::{
     Accumulation, Average, BuildError, Categories, CategoryRule, ClassLabels, Decision, EnsembleBuilder,
-    FeatureId, Features, GroupId, InputDomain, InterceptPosition, MAX_FEATURES, MAX_UNNAMED_FEATURES, NodeId,
+    FeatureId, Features, GroupId, Intake, InterceptPosition, MAX_FEATURES, MAX_UNNAMED_FEATURES, NodeId,
     NumberType, Order, Output, Split, Test, TreeBuilder, TreeId,
 };
 
-const DOMAIN: InputDomain =
-    InputDomain { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
+const DOMAIN: Intake = Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
 const SUMS: Accumulation = Accumulation {
     number: NumberType::F32,
     intercept: InterceptPosition::First,

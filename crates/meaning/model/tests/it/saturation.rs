@@ -3,13 +3,13 @@
 
 use fastrand::Rng;
 use secateur_model::{
-    Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Features, GroupId, InputDomain,
+    Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Features, GroupId, Intake,
     InterceptPosition, NoMargin, NumberType, Order, Output, TreeBuilder,
 };
 
 /// A model of constants: each class has the same score on every input.
 fn constants(scale: f64, scores: &[f64]) -> Ensemble {
-    let domain = InputDomain { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
+    let intake = Intake { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
     let accumulation = Accumulation {
         number: NumberType::F64,
         intercept: InterceptPosition::First,
@@ -20,7 +20,7 @@ fn constants(scale: f64, scores: &[f64]) -> Ensemble {
     let start = vec![0.0; scores.len()];
     let decision = Decision::ArgmaxSigmoid { scale };
     let mut builder =
-        EnsembleBuilder::new(Features::unnamed(1), domain, classes, start, accumulation, decision).unwrap();
+        EnsembleBuilder::new(Features::unnamed(1), intake, classes, start, accumulation, decision).unwrap();
     for (group, &score) in scores.iter().enumerate() {
         let mut tree = TreeBuilder::new();
         tree.leaf(&[score]);

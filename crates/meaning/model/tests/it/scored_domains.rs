@@ -4,8 +4,8 @@
 use fastrand::Rng;
 use secateur_model::{
     Categories, CategoryRule, ClassLabels, Column, Decision, Domain, Ensemble, EnsembleBuilder, Exact,
-    FeatureId, Features, Grid, Group, GroupId, GroupKind, InputDomain, Label, NodeId, NumberType, Order,
-    Output, Outside, Predictor, Side, Split, Test, TreeBuilder, Where,
+    FeatureId, Features, Grid, Group, GroupId, GroupKind, Intake, Label, NodeId, NumberType, Order, Output,
+    Outside, Predictor, Side, Split, Test, TreeBuilder, Where,
 };
 use secateur_testkit::{Shape, ensemble, every_row, scored_domain};
 
@@ -40,7 +40,7 @@ fn a_row_is_in_where_the_librarys_score_is() {
                 Side::AtLeast => score(at) >= bound,
                 Side::AtMost => score(at) <= bound,
             };
-            let read: Vec<f64> = row.iter().map(|&value| scorer.domain().read(value).unwrap()).collect();
+            let read: Vec<f64> = row.iter().map(|&value| scorer.intake().read(value).unwrap()).collect();
             let sum = &scorer.exact_sums(scorer.leaves(&read))[output] * &Exact::from(own.sign());
             let reaches = &sum >= own.needed().unwrap();
             if scorer.scores_vary() {
@@ -116,9 +116,9 @@ fn what_does_not_fit_is_refused() {
         ..Shape::random(&mut rng)
     };
     let with = |number: NumberType, features: u32| {
-        let domain = InputDomain { number, missing: true, infinities: true, zero_window: None };
+        let intake = Intake { number, missing: true, infinities: true, zero_window: None };
         let mut rng = Rng::with_seed(5);
-        let mut shape = Shape { domain, features, ..shape.clone() };
+        let mut shape = Shape { intake, features, ..shape.clone() };
         shape.accumulation.order = Order::File;
         ensemble(&mut rng, &shape)
     };
@@ -161,7 +161,7 @@ fn what_does_not_fit_is_refused() {
         let labels = Some(names.map(Label::text).to_vec());
         let rule = CategoryRule::TruncateNonNegative;
         features.set_categories(FeatureId(0), Categories { rule, unseen_is_missing: false, labels });
-        let (domain, sums, classes) = (*model.domain(), *model.accumulation(), ClassLabels::Unnamed(2));
+        let (domain, sums, classes) = (*model.intake(), *model.accumulation(), ClassLabels::Unnamed(2));
         let intercepts = vec![0.0, 0.0];
         let mut builder =
             EnsembleBuilder::new(features, domain, classes, intercepts, sums, Decision::Argmax).unwrap();
@@ -188,9 +188,9 @@ fn what_does_not_fit_is_refused() {
 fn what_a_model_that_scores_does_not_accept_is_refused() {
     let with = |missing: bool, seed: u64| {
         let mut rng = Rng::with_seed(seed);
-        let domain = InputDomain { number: NumberType::F32, missing, infinities: true, zero_window: None };
+        let intake = Intake { number: NumberType::F32, missing, infinities: true, zero_window: None };
         let shape =
-            Shape { domain, features: 2, categorical: 0, trees: 2, depth: 2, ..Shape::random(&mut rng) };
+            Shape { intake, features: 2, categorical: 0, trees: 2, depth: 2, ..Shape::random(&mut rng) };
         ensemble(&mut rng, &shape)
     };
     let kind = GroupKind::Table(vec![vec![f64::NAN, 0.0], vec![f64::NAN, 1.0]]);

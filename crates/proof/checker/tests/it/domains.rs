@@ -191,7 +191,7 @@ fn a_domain_is_proved_and_checked_for_its_inputs_alone() {
             Err(error) => panic!("seed {seed}: {error}"),
         }
         let Ok(comparison) = Comparison::new(&narrow, &second, band) else { continue };
-        let claimed = comparison.inputs();
+        let claimed = comparison.domain();
         let Some(rows) = inputs_of(&claimed, &[&first, &second], 4_000) else { continue };
         let predictor = Predictor::new(&second);
         let wrong = |row: &Vec<f64>| !holds([&first, &second], &predictor, row, band);
@@ -299,7 +299,7 @@ fn scores_of_other_models_are_proved_and_checked_for_their_inputs_alone() {
             Err(error) => panic!("seed {seed}: {error}"),
         }
         let Ok(comparison) = Comparison::new(&narrow, &second, band) else { continue };
-        let claimed = comparison.inputs();
+        let claimed = comparison.domain();
         let Some(rows) = inputs_of(&claimed, &[&first, &second], 6_000) else { continue };
         let predictor = Predictor::new(&second);
         let wrong = |row: &Vec<f64>| !holds([&first, &second], &predictor, row, band);

@@ -12,7 +12,7 @@ use secateur_certificate::{
 use secateur_checker::{Limits, Reason, Verdict, check, check_until};
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid, GroupId,
-    InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, Steps, TreeBuilder, TreeId,
+    Intake, InterceptPosition, NumberType, Order, Output, Predictor, Steps, TreeBuilder, TreeId,
 };
 use secateur_oracle::{Band, Comparison, Options, exact_class};
 use secateur_testkit::{Shape, ensemble, every_row, leads_by_more_than};
@@ -90,14 +90,13 @@ fn constants(values: &[f64], order: Order) -> Ensemble {
 
 /// The same, with an intercept of zero that is known up to an error.
 fn constants_with(values: &[f64], order: Order, error: f64) -> Ensemble {
-    let domain =
-        InputDomain { number: NumberType::F64, missing: false, infinities: false, zero_window: None };
+    let intake = Intake { number: NumberType::F64, missing: false, infinities: false, zero_window: None };
     let accumulation =
         Accumulation { number: NumberType::F64, intercept: InterceptPosition::First, order, average: None };
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
     let (features, classes) = (Features::unnamed(1), ClassLabels::Unnamed(2));
     let mut builder =
-        EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision).unwrap();
+        EnsembleBuilder::new(features, intake, classes, vec![0.0], accumulation, decision).unwrap();
     builder.intercept_errors(vec![error]).unwrap();
     for &value in values {
         let mut tree = TreeBuilder::new();
@@ -357,7 +356,7 @@ fn lead(
     winner: ClassId,
     other: ClassId,
 ) -> Exact {
-    let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+    let read: Vec<f64> = row.iter().map(|&value| model.intake().read(value).unwrap()).collect();
     let mut sums: Vec<Exact> =
         model.intercepts().iter().map(|value| &value.into_exact() * &scale.into_exact()).collect();
     for ((index, leaf), &weight) in model.leaves(&read).enumerate().zip(weights) {

@@ -17,7 +17,7 @@ const UNSEEN: f64 = -77.0;
 fn missing_elsewhere(rng: &mut Rng, model: &Ensemble) -> Ensemble {
     let mut builder = EnsembleBuilder::new(
         model.features().clone(),
-        *model.domain(),
+        *model.intake(),
         model.classes().clone(),
         model.intercepts().to_vec(),
         *model.accumulation(),
@@ -84,7 +84,7 @@ fn a_scope_is_proved_and_checked_for_its_inputs_alone() {
     for seed in 0..1500u64 {
         let mut rng = Rng::with_seed(seed);
         let mut shape = Shape::random(&mut rng);
-        shape.domain.missing = true;
+        shape.intake.missing = true;
         let first = ensemble(&mut rng, &shape);
         let changed = if rng.u32(0..4) == 0 { mutate(&mut rng, &first) } else { first.clone() };
         let second = missing_elsewhere(&mut rng, &changed);
@@ -94,7 +94,7 @@ fn a_scope_is_proved_and_checked_for_its_inputs_alone() {
         let band = if rng.bool() { Band::Exact } else { Band::Auto };
         let narrow = first.within(&Domain::no_missing()).unwrap();
         let Ok(comparison) = Comparison::new(&narrow, &second, band) else { continue };
-        assert_eq!(comparison.inputs(), Domain::no_missing());
+        assert_eq!(comparison.domain(), Domain::no_missing());
         let rows = all_rows(&first, &second);
         let predictor = Predictor::new(&second);
         let wrong = |row: &&Vec<f64>| !holds([&first, &second], &predictor, row, band);
@@ -152,7 +152,7 @@ fn a_scope_is_proved_and_checked_for_its_inputs_alone() {
 fn a_point_with_a_missing_value_is_no_point_of_the_scope() {
     let mut rng = Rng::with_seed(3);
     let mut shape = Shape::random(&mut rng);
-    shape.domain.missing = true;
+    shape.intake.missing = true;
     let model = ensemble(&mut rng, &shape);
     let point = Step::Point { values: vec![f64::NAN; model.features().len()] };
     for (scope, refused) in [(Domain::everything(), false), (Domain::no_missing(), true)] {

@@ -9,7 +9,7 @@ use secateur_certificate::{Claim, Digest, Domain, Statement, Step};
 use secateur_checker::{Limits, Verdict, check};
 use secateur_model::{
     Accumulation, Average, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, Features, Grid, GroupId,
-    InputDomain, InterceptPosition, NumberType, Order, Output, Predictor, TreeBuilder, Value,
+    Intake, InterceptPosition, NumberType, Order, Output, Predictor, TreeBuilder, Value,
 };
 use secateur_oracle::{Limit, Options, ScoreComparison, SearchBudget};
 use secateur_testkit::{Shape, ensemble, every_row, mutate};
@@ -328,8 +328,7 @@ fn every_change_is_refused_or_known_to_be_harmless() {
 
 /// One tree without splits, in f64.
 fn constant(leaf: f64, average: Option<f64>) -> Ensemble {
-    let domain =
-        InputDomain { number: NumberType::F64, missing: false, infinities: false, zero_window: None };
+    let intake = Intake { number: NumberType::F64, missing: false, infinities: false, zero_window: None };
     let accumulation = Accumulation {
         number: NumberType::F64,
         intercept: InterceptPosition::First,
@@ -339,7 +338,7 @@ fn constant(leaf: f64, average: Option<f64>) -> Ensemble {
     let decision = Decision::Scores(Value::Score);
     let mut builder = EnsembleBuilder::new(
         Features::unnamed(2),
-        domain,
+        intake,
         ClassLabels::Unnamed(0),
         vec![0.0],
         accumulation,
@@ -427,12 +426,11 @@ fn free_orders_of_addition_count_against_the_claim() {
             order,
             average: None,
         };
-        let domain =
-            InputDomain { number: NumberType::F64, missing: false, infinities: false, zero_window: None };
+        let intake = Intake { number: NumberType::F64, missing: false, infinities: false, zero_window: None };
         let decision = Decision::Scores(Value::Score);
         let mut builder = EnsembleBuilder::new(
             Features::unnamed(1),
-            domain,
+            intake,
             ClassLabels::Unnamed(0),
             vec![0.0],
             accumulation,

@@ -14,8 +14,8 @@ use secateur_emit::{
 };
 use secateur_formats::Link;
 use secateur_model::{
-    Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
-    InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
+    Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId, Intake,
+    InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
 };
 use secateur_source::{PROBABILITIES, SourceFile, quantised, same_source};
 use secateur_testkit::{Limited, Shape, ensemble};
@@ -164,7 +164,7 @@ fn every_value_that_is_no_number_is_missing() {
         (shape.coarse, shape.weighted) = (false, false);
         (shape.thresholds, shape.depth, shape.trees) = (rng.u32(1..=20), rng.u32(1..=6), rng.u32(1..=9));
         let model = ensemble(&mut rng, &shape);
-        let (number, columns) = (model.domain().number, model.features().len());
+        let (number, columns) = (model.intake().number, model.features().len());
         let (float, whole) = match number {
             NumberType::F32 => ("float", "uint32_t"),
             NumberType::F64 => ("double", "uint64_t"),
@@ -214,14 +214,14 @@ fn every_value_that_is_no_number_is_missing() {
 /// Trees that split two columns at hundreds of thresholds, with both sides for missing values and
 /// zeros.
 fn many_thresholds(rng: &mut Rng, number: NumberType, zeros: bool) -> Ensemble {
-    let domain = InputDomain { number, missing: true, infinities: true, zero_window: None };
+    let intake = Intake { number, missing: true, infinities: true, zero_window: None };
     let accumulation =
         Accumulation { number, intercept: InterceptPosition::First, order: Order::File, average: None };
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.25, strict: true };
     let features = Features::unnamed(2);
     let classes = ClassLabels::Unnamed(2);
     let mut builder =
-        EnsembleBuilder::new(features, domain, classes, vec![0.5], accumulation, decision).unwrap();
+        EnsembleBuilder::new(features, intake, classes, vec![0.5], accumulation, decision).unwrap();
     for _ in 0..6 {
         // A chain: each split has a leaf on its left and the next split on its right.
         let mut tree = TreeBuilder::new();
@@ -348,7 +348,7 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
 #[test]
 fn wide_models_have_the_exact_bits() {
     let mut rng = Rng::with_seed(16);
-    let domain = InputDomain { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
+    let intake = Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
     let accumulation = Accumulation {
         number: NumberType::F32,
         intercept: InterceptPosition::First,
@@ -358,7 +358,7 @@ fn wide_models_have_the_exact_bits() {
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
     let (features, classes) = (Features::unnamed(260), ClassLabels::Unnamed(2));
     let mut builder =
-        EnsembleBuilder::new(features, domain, classes, vec![0.5], accumulation, decision).unwrap();
+        EnsembleBuilder::new(features, intake, classes, vec![0.5], accumulation, decision).unwrap();
     for tree in 0..260 {
         let mut built = TreeBuilder::new();
         let test = Test::Less { threshold: f64::from(rng.i32(-9..9)) };
@@ -413,7 +413,7 @@ fn probabilities_are_those_of_the_runtime() {
         };
         let expected = common::probabilities(&scored, link, &rows);
         let classes = model.classes().len();
-        let input = if model.domain().number == NumberType::F32 { "float" } else { "double" };
+        let input = if model.intake().number == NumberType::F32 { "float" } else { "double" };
         let own = if text.contains(&format!("_probabilities(const {input} *row, float")) {
             "float"
         } else {

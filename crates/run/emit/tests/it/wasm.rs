@@ -10,8 +10,8 @@ use secateur_emit::{
 };
 use secateur_formats::Link;
 use secateur_model::{
-    Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
-    InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Predictor, Split, Test, TreeBuilder,
+    Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId, Intake,
+    InterceptPosition, NodeId, NumberType, Order, Output, Predictor, Split, Test, TreeBuilder,
 };
 use secateur_source::{SourceFile, bound_by_trees, quantised, same_source};
 use secateur_testkit::{Shape, ensemble};
@@ -198,13 +198,13 @@ fn wide_tables_have_the_exact_bits() {
 /// A tree that splits two columns at many thresholds: each split has the next one on its left and a
 /// leaf on its right.
 fn chain(rng: &mut Rng, number: NumberType, length: u32) -> Ensemble {
-    let domain = InputDomain { number, missing: true, infinities: true, zero_window: None };
+    let intake = Intake { number, missing: true, infinities: true, zero_window: None };
     let accumulation =
         Accumulation { number, intercept: InterceptPosition::First, order: Order::File, average: None };
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.25, strict: true };
     let (features, classes) = (Features::unnamed(2), ClassLabels::Unnamed(2));
     let mut builder =
-        EnsembleBuilder::new(features, domain, classes, vec![0.5], accumulation, decision).unwrap();
+        EnsembleBuilder::new(features, intake, classes, vec![0.5], accumulation, decision).unwrap();
     let mut tree = TreeBuilder::new();
     for at in 0..length {
         let threshold = number.round(f64::from(rng.i32(-9000..9000)) / 16.0 - f64::from(at) / 4096.0);

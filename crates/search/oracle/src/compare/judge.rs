@@ -25,7 +25,7 @@ impl<'a> Judge<'a> {
     }
 
     pub(super) fn refuted_by(&self, row: &[f64]) -> Option<Counterexample> {
-        let domain = self.comparison.layout.grid().domain();
+        let domain = self.comparison.layout.grid().intake();
         // Columns that no split uses count too: a counterexample is an input of the claim.
         let models = self.comparison.models();
         if row.iter().any(|&value| domain.read(value).is_none())
@@ -39,7 +39,7 @@ impl<'a> Judge<'a> {
         let winner = exact_class(first, row);
         if let Some(band) = self.comparison.band.map(Exact::finite) {
             let read: Vec<f64> =
-                row.iter().map(|&value| first.domain().read(value)).collect::<Option<_>>()?;
+                row.iter().map(|&value| first.intake().read(value)).collect::<Option<_>>()?;
             let sums = first.exact_sums(first.leaves(&read));
             let leads = |other: ClassId| {
                 let lead = Lead::of(first, winner, other);
@@ -105,7 +105,7 @@ impl<'a> Judge<'a> {
 pub fn exact_class(model: &Ensemble, row: &[f64]) -> ClassId {
     let read: Vec<f64> = row
         .iter()
-        .map(|&value| model.domain().read(value).expect("the row is in the model's domain"))
+        .map(|&value| model.intake().read(value).expect("the row is in the model's domain"))
         .collect();
     let sums = model.exact_sums(model.leaves(&read));
     let beats = |winner: ClassId, other: ClassId| {
@@ -125,7 +125,7 @@ pub fn exact_class(model: &Ensemble, row: &[f64]) -> ClassId {
 fn certain_in_any_order(model: &Ensemble, row: &[f64], gap: f64) -> bool {
     let read: Vec<f64> = row
         .iter()
-        .map(|&value| model.domain().read(value).expect("the row is in the model's domain"))
+        .map(|&value| model.intake().read(value).expect("the row is in the model's domain"))
         .collect();
     let leaves: Vec<LeafId> = model.leaves(&read).collect();
     let Some(margin) = model.certain_margin_at(&leaves, gap).map(Exact::finite) else { return false };

@@ -7,7 +7,7 @@
 use secateur_certificate::canonical;
 use secateur_model::{
     Accumulation, Average, Categories, CategoryRule, ClassLabels, Decision, Ensemble, EnsembleBuilder,
-    FeatureId, Features, GroupId, InputDomain, InterceptPosition, Label, NodeId, NumberType, Order, Output,
+    FeatureId, Features, GroupId, Intake, InterceptPosition, Label, NodeId, NumberType, Order, Output,
     Softmax, Split, Test, Transform, TreeBuilder, Value,
 };
 
@@ -78,7 +78,7 @@ impl Model<'_> {
         if self.text()? != "secateur model 1" {
             return Err(WireError);
         }
-        let domain = InputDomain {
+        let intake = Intake {
             number: self.number_type()?,
             missing: self.0.flag()?,
             infinities: self.0.flag()?,
@@ -118,7 +118,7 @@ impl Model<'_> {
             }
         }
         self.0.end()?;
-        let builder = EnsembleBuilder::new(features, domain, classes, intercepts, accumulation, decision);
+        let builder = EnsembleBuilder::new(features, intake, classes, intercepts, accumulation, decision);
         let mut builder = builder.map_err(|_| WireError)?;
         builder.intercept_errors(errors).map_err(|_| WireError)?;
         if let Some(scale) = scale {

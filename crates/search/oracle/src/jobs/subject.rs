@@ -68,8 +68,8 @@ impl Subject {
                 out.float(cut.score);
                 out.float(cut.gap);
             });
-            out.bytes(&domain_bytes(model.inputs())?);
-            let scorers: Vec<(&str, &Ensemble)> = (model.inputs().wheres().iter())
+            out.bytes(&domain_bytes(model.domain())?);
+            let scorers: Vec<(&str, &Ensemble)> = (model.domain().wheres().iter())
                 .map(|own| Some((own.name()?, own.model()?)))
                 .collect::<Option<_>>()?;
             out.list(&scorers, |out, (name, model)| {

@@ -40,7 +40,7 @@ impl<'a> Layer<'a> {
             .map(|(_, node)| match node {
                 Node::Split { split, .. } => {
                     let axis = grid.axis_of(split.feature).expect("the grid has every split's feature");
-                    Some((axis, grid.axes()[axis].left_cells(model, split, grid.domain())))
+                    Some((axis, grid.axes()[axis].left_cells(model, split, grid.intake())))
                 }
                 _ => None,
             })

@@ -115,8 +115,7 @@ fn pieces_with_masks_and_pieces_with_trees_look_the_same() {
 /// Two complete trees of 128 leaves over four columns.
 fn large(rng: &mut Rng) -> secateur_model::Ensemble {
     use secateur_model::*;
-    let domain =
-        InputDomain { number: NumberType::F64, missing: rng.bool(), infinities: true, zero_window: None };
+    let intake = Intake { number: NumberType::F64, missing: rng.bool(), infinities: true, zero_window: None };
     let accumulation = Accumulation {
         number: NumberType::F64,
         intercept: InterceptPosition::First,
@@ -126,7 +125,7 @@ fn large(rng: &mut Rng) -> secateur_model::Ensemble {
     let (features, decision) = (Features::unnamed(4), Decision::Scores(Value::Score));
     let classes = ClassLabels::Unnamed(0);
     let mut builder =
-        EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision).unwrap();
+        EnsembleBuilder::new(features, intake, classes, vec![0.0], accumulation, decision).unwrap();
     for _ in 0..2 {
         let mut tree = TreeBuilder::new();
         for depth in 0..7 {

@@ -24,7 +24,7 @@ fn exact_sums(models: [&Ensemble; 2], row: &[f64]) -> Vec<Exact> {
     models
         .iter()
         .flat_map(|model| {
-            let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+            let read: Vec<f64> = row.iter().map(|&v| model.intake().read(v).unwrap()).collect();
             model.exact_sums(model.leaves(&read))
         })
         .collect()

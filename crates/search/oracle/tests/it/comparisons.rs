@@ -104,7 +104,7 @@ fn the_claim_about_libraries_is_decided_as_by_brute_force() {
 
 /// Does the exact winner lead every other class by more than the band?
 fn leads(model: &Ensemble, row: &[f64], band: f64) -> bool {
-    let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+    let read: Vec<f64> = row.iter().map(|&v| model.intake().read(v).unwrap()).collect();
     let sums = model.exact_sums(model.leaves(&read));
     let number = |value: f64| Exact::from_f64(value).unwrap();
     let divisor = number(model.accumulation().divisor());
@@ -123,7 +123,7 @@ fn leads(model: &Ensemble, row: &[f64], band: f64) -> bool {
 /// The class in exact arithmetic, computed without the oracle: the first highest sum, or the side
 /// of the threshold.
 fn plain_class(model: &Ensemble, row: &[f64]) -> ClassId {
-    let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+    let read: Vec<f64> = row.iter().map(|&v| model.intake().read(v).unwrap()).collect();
     let sums = model.exact_sums(model.leaves(&read));
     match *model.decision() {
         Decision::Threshold { group, threshold, strict } => {
@@ -174,7 +174,7 @@ fn converted(rng: &mut Rng) -> (Ensemble, Ensemble) {
             };
             let mut builder = EnsembleBuilder::new(
                 model.features().clone(),
-                *model.domain(),
+                *model.intake(),
                 model.classes().clone(),
                 intercepts.clone(),
                 accumulation,
@@ -199,7 +199,7 @@ fn converted(rng: &mut Rng) -> (Ensemble, Ensemble) {
 /// are added in a random order, and each intercept is a random one of those possible.
 fn class_in_some_order(rng: &mut Rng, model: &Ensemble, row: &[f64]) -> ClassId {
     let how = model.accumulation();
-    let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+    let read: Vec<f64> = row.iter().map(|&v| model.intake().read(v).unwrap()).collect();
     let leaves: Vec<_> = model.leaves(&read).collect();
     let mut order: Vec<usize> = (0..leaves.len()).collect();
     let free = how.order == Order::Any;

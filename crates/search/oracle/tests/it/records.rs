@@ -119,7 +119,7 @@ fn a_recorded_proof_holds_for_every_cell() {
             [&first, &second]
                 .iter()
                 .flat_map(|model| {
-                    let read: Vec<f64> = row.iter().map(|&v| model.domain().read(v).unwrap()).collect();
+                    let read: Vec<f64> = row.iter().map(|&v| model.intake().read(v).unwrap()).collect();
                     model.exact_sums(model.leaves(&read))
                 })
                 .collect()

@@ -78,7 +78,7 @@ fn greatest(models: [&Ensemble; 2], rows: &[Vec<f64>]) -> Exact {
 fn greatest_exact(models: [&Ensemble; 2], rows: &[Vec<f64>]) -> (Exact, Exact) {
     let divisors = models.map(|model| exact(model.accumulation().divisor()));
     let sums = |model: usize, row: &[f64]| {
-        let read: Vec<f64> = row.iter().map(|&value| models[model].domain().read(value).unwrap()).collect();
+        let read: Vec<f64> = row.iter().map(|&value| models[model].intake().read(value).unwrap()).collect();
         models[model].exact_sums(models[model].leaves(&read))
     };
     let distances = rows.iter().flat_map(|row| {
@@ -98,7 +98,7 @@ fn where_others_score(rng: &mut Rng, model: &Ensemble) -> Ensemble {
 
 /// An input for each cell that has one in the domain.
 fn inputs(grid: &Grid) -> Vec<Vec<f64>> {
-    every_row(grid).filter(|row| grid.inputs().scores_hold(row)).collect()
+    every_row(grid).filter(|row| grid.domain().scores_hold(row)).collect()
 }
 
 fn same_cell(comparison: &ScoreComparison<'_>, first: &[f64], second: &[f64]) -> bool {
@@ -132,7 +132,7 @@ fn the_greatest_difference_is_that_of_brute_force() {
             }
             Err(error) => panic!("seed {seed}: {error}"),
         };
-        limited += u32::from(!first.inputs().is_everything());
+        limited += u32::from(!first.domain().is_everything());
         let rows = inputs(comparison.layout().grid());
         scored += u32::from(rows.len() < every_row(comparison.layout().grid()).count());
         let truth = greatest([&first, &second], &rows);
@@ -210,7 +210,7 @@ fn limits_are_judged_as_by_brute_force() {
                 Limit::Within => {
                     assert!(holds, "seed {seed}: {limit} is called proved");
                     within += 1;
-                    if !first.inputs().wheres().is_empty() {
+                    if !first.domain().wheres().is_empty() {
                         check([&first, &second], &comparison, limit, &options(seed));
                         checked += 1;
                     }
@@ -241,7 +241,7 @@ fn check(models: [&Ensemble; 2], comparison: &ScoreComparison<'_>, limit: f64, o
     let verdict = |scorers: &[Scorer<'_>]| {
         check_where(models[0], models[1], scorers, &bytes[..], &Limits::default(), &|| false).unwrap()
     };
-    let found = verdict(&Scorer::of(models[0].inputs()));
+    let found = verdict(&Scorer::of(models[0].domain()));
     assert!(matches!(found, Verdict::Valid(_)), "{found:?}");
     assert!(matches!(verdict(&[]), Verdict::Invalid { .. }), "without the model that scores");
 }
@@ -284,7 +284,7 @@ fn complete_trees(
     use secateur_model::*;
     const COLUMNS: u32 = 8;
     let mut rng = Rng::with_seed(seed);
-    let domain = InputDomain { number: NumberType::F64, missing: false, infinities: true, zero_window: None };
+    let intake = Intake { number: NumberType::F64, missing: false, infinities: true, zero_window: None };
     let accumulation = Accumulation {
         number: NumberType::F64,
         intercept: InterceptPosition::First,
@@ -294,7 +294,7 @@ fn complete_trees(
     let (features, decision) = (Features::unnamed(COLUMNS), Decision::Scores(Value::Score));
     let classes = ClassLabels::Unnamed(0);
     let mut builder =
-        EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision).unwrap();
+        EnsembleBuilder::new(features, intake, classes, vec![0.0], accumulation, decision).unwrap();
     for _ in 0..trees {
         let mut tree = TreeBuilder::new();
         let mut columns: Vec<u32> = (0..COLUMNS).collect();

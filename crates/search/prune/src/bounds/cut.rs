@@ -409,7 +409,7 @@ fn exact_demand(points: &Points<'_>, index: usize, exponent: i64) -> Option<Exac
     let model = points.model();
     let demand = points.demands().get(index)?;
     let row = points.rows().get(demand.point)?;
-    let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value)).collect::<Option<_>>()?;
+    let read: Vec<f64> = row.iter().map(|&value| model.intake().read(value)).collect::<Option<_>>()?;
     let leaves: Vec<LeafId> = model.leaves(&read).collect();
     let sums = model.exact_sums(leaves.iter().copied());
     // Decisions by a tie are not used: the lead must be above zero.

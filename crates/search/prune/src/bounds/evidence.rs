@@ -115,7 +115,7 @@ impl Evidence {
     pub fn with_relevant(mut self, points: &Points<'_>, grid: &Grid, relevant: &Relevant) -> Self {
         let model = points.model();
         let untied = |row: &Vec<f64>| {
-            let read: Option<Vec<f64>> = row.iter().map(|&value| model.domain().read(value)).collect();
+            let read: Option<Vec<f64>> = row.iter().map(|&value| model.intake().read(value)).collect();
             let band = points.band().unwrap_or(0.0);
             read.is_some_and(|read| {
                 certain_winner(model, &model.exact_sums(model.leaves(&read)), Some(band)).is_some()

@@ -372,7 +372,7 @@ impl Folder<'_> {
         let model = self.model;
         let mut builder = EnsembleBuilder::new(
             model.features().clone(),
-            *model.domain(),
+            *model.intake(),
             model.classes().clone(),
             vec![0.0; model.group_count()],
             Accumulation { number: NumberType::F64, ..*model.accumulation() },
@@ -563,7 +563,7 @@ mod tests {
             let limits = Limits { votes: rng.u32(0..4) == 0, frozen };
             let folded = fold(&model, &limits, &|| false).unwrap();
             for row in every_row(&grid) {
-                let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+                let read: Vec<f64> = row.iter().map(|&value| model.intake().read(value).unwrap()).collect();
                 let expected = model.exact_sums(model.leaves(&read));
                 assert_eq!(folded_sums(&model, &folded, &read), expected, "seed {seed}, {row:?}");
             }
@@ -589,7 +589,7 @@ mod tests {
             constant += folded.constant_trees.len();
             let same = unfolded(&model, &|| false).unwrap();
             let row = every_row(&grid).next().unwrap();
-            let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+            let read: Vec<f64> = row.iter().map(|&value| model.intake().read(value).unwrap()).collect();
             assert_eq!(folded_sums(&model, &same, &read), model.exact_sums(model.leaves(&read)));
             assert_eq!(same.terms.len(), model.trees().len());
         }

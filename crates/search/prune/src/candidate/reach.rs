@@ -74,7 +74,7 @@ impl<'a> Cuts<'a> {
 
     fn side(&self, axis: &Axis, split: Split<'_>) -> Side {
         if axis.len() <= SHORT {
-            let left = axis.left_cells(self.model, split, self.grid.domain());
+            let left = axis.left_cells(self.model, split, self.grid.intake());
             let mut words = vec![0; axis.len().div_ceil(64)];
             left.iter().for_each(|cell| words[cell.index() / 64] |= 1 << (cell.index() % 64));
             return Side::Set(words);
@@ -82,8 +82,8 @@ impl<'a> Cuts<'a> {
         match (split.test, axis.bounds()) {
             (Test::Less { .. } | Test::LessOrEqual { .. }, Some(bounds)) => {
                 let goes_left = |cell: usize| {
-                    let value = axis.representative(CellId::new(cell), split.feature, self.grid.domain());
-                    let read = self.model.domain().read(value);
+                    let value = axis.representative(CellId::new(cell), split.feature, self.grid.intake());
+                    let read = self.model.intake().read(value);
                     self.model.goes_left(split, read.expect("a cell's values are inputs"))
                 };
                 // The first cells go left and all later ones right; a binary search finds where

@@ -105,7 +105,7 @@ fn drawn_by(model: &Ensemble, grid: &Grid) -> BTreeSet<Boundary> {
     let of_numbers = |split: &Split<'_>| model.features().categories(split.feature).is_none();
     for split in model.trees().iter().flat_map(|tree| tree.splits()).filter(of_numbers) {
         let Some(axis) = grid.axis_of(split.feature) else { continue };
-        let left = grid.axes()[axis].left_cells(model, split, grid.domain());
+        let left = grid.axes()[axis].left_cells(model, split, grid.intake());
         drawn.extend(left.changes().iter().map(|&cell| Boundary { axis, below: CellId(cell - 1) }));
     }
     drawn
@@ -127,7 +127,7 @@ pub(crate) fn pair_at(
             return None;
         }
         let row = grid.witness(&cells);
-        let read: Option<Vec<f64>> = row.iter().map(|&value| model.domain().read(value)).collect();
+        let read: Option<Vec<f64>> = row.iter().map(|&value| model.intake().read(value)).collect();
         let sums = model.exact_sums(model.leaves(&read?));
         Some((row, certain_winner(model, &sums, band)?))
     };
@@ -176,7 +176,7 @@ pub fn relevant_boundaries(
     let known = |pair: Option<Pair>| pair.map_or(Relevance::Unknown, Relevance::Relevant);
     let mut boundaries: Vec<(Boundary, Relevance)> =
         all.into_iter().zip(hunt.found.into_iter().map(known)).collect();
-    if !model.inputs().wheres().is_empty() {
+    if !model.domain().wheres().is_empty() {
         // Models whose scores choose the inputs draw boundaries too; this model does not change
         // there.
         let own = drawn_by(model, grid);

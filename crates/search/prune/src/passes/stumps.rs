@@ -77,7 +77,7 @@ pub fn closed_form(
     rng: &mut Rng,
     budget: &SearchBudget,
 ) -> Option<Closed> {
-    if !model.inputs().wheres().is_empty() {
+    if !model.domain().wheres().is_empty() {
         return None;
     }
     let mut steps = Steps::new(model, grid, band, columns)?;
@@ -609,7 +609,7 @@ fn leaves_by_cell(
         .nodes()
         .map(|(_, node)| match (node, axis) {
             (Node::Split { split, .. }, Some(axis)) => {
-                Some(grid.axes()[axis].left_cells(model, split, grid.domain()))
+                Some(grid.axes()[axis].left_cells(model, split, grid.intake()))
             }
             _ => None,
         })

@@ -70,7 +70,7 @@ impl Sweep {
     ) -> Option<Self> {
         let model = points.model();
         let cells = sizes.iter().try_fold(1usize, |total, &size| total.checked_mul(size))?;
-        let scored = !grid.inputs().wheres().is_empty();
+        let scored = !grid.domain().wheres().is_empty();
         let most = if scored { MOST_SCORED_CELLS } else { MOST_CELLS };
         if cells > most || model.classes().len() != 2 {
             return None;
@@ -123,7 +123,7 @@ impl Sweep {
             if code % POLL == 0 && stop() {
                 return None;
             }
-            if !sweep.grid.inputs().scores_hold(&sweep.row(code)) {
+            if !sweep.grid.domain().scores_hold(&sweep.row(code)) {
                 *lead = 0.0;
             }
         }
@@ -266,8 +266,8 @@ impl Table {
 fn read_values(model: &Ensemble, grid: &Grid, sizes: &[usize]) -> Vec<Vec<Vec<f64>>> {
     let read = |axis: &Axis, cell: usize| {
         let mut values = Vec::with_capacity(axis.columns().len());
-        axis.for_each_value(CellId::new(cell), grid.domain(), |_, value| {
-            values.push(model.domain().read(value).expect("a witness is an input"));
+        axis.for_each_value(CellId::new(cell), grid.intake(), |_, value| {
+            values.push(model.intake().read(value).expect("a witness is an input"));
         });
         values
     };

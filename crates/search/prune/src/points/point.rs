@@ -134,11 +134,11 @@ impl<'a> Points<'a> {
     /// there is none. `None` if the input does not count: it is outside the domain or within the
     /// band.
     pub fn place(&mut self, row: &[f64]) -> Option<usize> {
-        if !self.model.inputs().contains(row) {
+        if !self.model.domain().contains(row) {
             return None;
         }
         let read: Vec<f64> =
-            row.iter().map(|&value| self.model.domain().read(value)).collect::<Option<_>>()?;
+            row.iter().map(|&value| self.model.intake().read(value)).collect::<Option<_>>()?;
         let leaves: Vec<LeafId> = self.model.leaves(&read).collect();
         let key: Vec<u32> = leaves.iter().map(|leaf| leaf.0).collect();
         if let Some(&point) = self.seen.get(&key) {

@@ -121,7 +121,7 @@ impl<'a> Profiles<'a> {
                 .map(|(_, node)| match node {
                     Node::Split { split, left, right } => {
                         let axis = grid.axis_of(split.feature).expect("the grid has every split's feature");
-                        let set = grid.axes()[axis].left_cells(model, split, grid.domain());
+                        let set = grid.axes()[axis].left_cells(model, split, grid.intake());
                         let sides = Sides {
                             first_left: set.contains(CellId(0)),
                             side_changes: set.changes().to_vec(),

@@ -73,7 +73,7 @@ fn in_engine_for<T>(
 fn decides_alike(search: &Search<'_, Plain>) -> bool {
     let (model, other) = (search.problem.model, search.best.file.ensemble());
     every_row(&Grid::new(&[model, other]).unwrap()).all(|row| {
-        let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+        let read: Vec<f64> = row.iter().map(|&value| model.intake().read(value).unwrap()).collect();
         let sums = model.exact_sums(model.leaves(&read));
         certain_winner(model, &sums, Some(search.problem.band))
             .is_none_or(|class| exact_class(other, &row) == class)

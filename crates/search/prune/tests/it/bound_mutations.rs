@@ -393,7 +393,7 @@ fn votes_that_need_a_constant() -> ModelFile {
     let model = file.ensemble();
     let mut builder = EnsembleBuilder::new(
         model.features().clone(),
-        *model.domain(),
+        *model.intake(),
         model.classes().clone(),
         model.intercepts().to_vec(),
         *model.accumulation(),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use fastrand::Rng;
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Exact, FeatureId, Features,
-    Grid, GroupId, InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test,
-    TreeBuilder, TreeId,
+    Grid, GroupId, Intake, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
+    TreeId,
 };
 use secateur_oracle::{Lead, SearchBudget};
 use secateur_prune::{
@@ -16,7 +16,7 @@ use secateur_prune::{
 use secateur_testkit::{Shape, all_cells, ensemble};
 
 fn winner(model: &Ensemble, row: &[f64], band: Option<f64>) -> Option<ClassId> {
-    let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+    let read: Vec<f64> = row.iter().map(|&value| model.intake().read(value).unwrap()).collect();
     certain_winner(model, &model.exact_sums(model.leaves(&read)), band)
 }
 
@@ -126,7 +126,7 @@ fn relevance_of_stumps_is_what_brute_force_finds_and_plans_decide_alike() {
         assert!(plan.weights.iter().all(|&weight| weight >= 0.0));
         for cells in all_cells(&grid) {
             let row = grid.witness(&cells);
-            let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+            let read: Vec<f64> = row.iter().map(|&value| model.intake().read(value).unwrap()).collect();
             let leaves: Vec<_> = model.leaves(&read).collect();
             let total =
                 columns.iter().zip(&plan.weights).fold(plan.constant.clone(), |sum, (column, &weight)| {
@@ -151,14 +151,14 @@ fn relevance_of_stumps_is_what_brute_force_finds_and_plans_decide_alike() {
 /// either sign.
 fn plain_stumps(rng: &mut Rng) -> Ensemble {
     let number = NumberType::F64;
-    let domain = InputDomain { number, missing: rng.bool(), infinities: true, zero_window: None };
+    let intake = Intake { number, missing: rng.bool(), infinities: true, zero_window: None };
     let accumulation =
         Accumulation { number, intercept: InterceptPosition::First, order: Order::File, average: None };
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
     let features = rng.u32(1..=3);
     let mut builder = EnsembleBuilder::new(
         Features::unnamed(features),
-        domain,
+        intake,
         ClassLabels::Unnamed(2),
         vec![rng.f64() - 0.5],
         accumulation,

@@ -6,7 +6,7 @@ use crate::memory::{Memory, check, random_model};
 use fastrand::Rng;
 use secateur_model::{
     Accumulation, ClassLabels, Decision, Domain, Ensemble, EnsembleBuilder, FeatureId, Features, Grid,
-    GroupId, InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
+    GroupId, Intake, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
 };
 use secateur_oracle::{Band, Cancel, Comparison, Progress};
 use secateur_prune::{
@@ -142,7 +142,7 @@ fn judged_within(seeds: std::ops::Range<u64>, draw: &dyn Fn(&mut Rng, &Ensemble)
         let predictor = secateur_model::Predictor::new(&pruned.file.0);
         let margin = (config.claim.band().unwrap() != Band::Exact).then_some(pruned.band);
         for row in &rows {
-            let read: Vec<f64> = row.iter().map(|&value| model.domain().read(value).unwrap()).collect();
+            let read: Vec<f64> = row.iter().map(|&value| model.intake().read(value).unwrap()).collect();
             let sums = model.exact_sums(model.leaves(&read));
             let Some(winner) = secateur_prune::certain_winner(&model, &sums, margin) else { continue };
             let found = match config.claim.band().unwrap() {
@@ -182,7 +182,7 @@ fn judged_within(seeds: std::ops::Range<u64>, draw: &dyn Fn(&mut Rng, &Ensemble)
 /// A majority vote of trees that split one feature each, where half of the trees send missing
 /// values to the other side. Without missing values, the two trees of a feature are equal.
 fn votes_that_missing_values_tell_apart() -> Ensemble {
-    let domain = InputDomain { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
+    let intake = Intake { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
     let accumulation = Accumulation {
         number: NumberType::F64,
         intercept: InterceptPosition::First,
@@ -192,7 +192,7 @@ fn votes_that_missing_values_tell_apart() -> Ensemble {
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
     let (features, classes) = (Features::unnamed(3), ClassLabels::Unnamed(2));
     let mut builder =
-        EnsembleBuilder::new(features, domain, classes, vec![0.0], accumulation, decision).unwrap();
+        EnsembleBuilder::new(features, intake, classes, vec![0.0], accumulation, decision).unwrap();
     for (feature, missing_left) in (0..3).flat_map(|feature| [(feature, false), (feature, true)]) {
         let mut tree = TreeBuilder::new();
         let split =

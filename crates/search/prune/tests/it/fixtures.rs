@@ -40,7 +40,7 @@ fn check_on_random_cells(original: &ModelFile, pruned: &ModelFile, band: f64, na
         let cells: Vec<CellId> =
             grid.axes().iter().map(|axis| CellId::new(rng.usize(0..axis.len()))).collect();
         let row = grid.witness(&cells);
-        let read: Vec<f64> = row.iter().map(|&value| first.domain().read(value).unwrap()).collect();
+        let read: Vec<f64> = row.iter().map(|&value| first.intake().read(value).unwrap()).collect();
         let sums = first.exact_sums(first.leaves(&read));
         if certain_winner(first, &sums, Some(band)).is_some() {
             let [a, b] = predictors.each_ref().map(|predictor| predictor.classes(&row).unwrap()[0]);

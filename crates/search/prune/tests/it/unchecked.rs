@@ -37,7 +37,7 @@ fn rows_are_decided_as_before_and_other_inputs_not_always() {
         let pruned = &found.file.0;
         let [old, new] = [&model, pruned].map(Predictor::new);
         for row in rows.chunks_exact(model.features().len()) {
-            let read: Option<Vec<f64>> = row.iter().map(|&value| model.domain().read(value)).collect();
+            let read: Option<Vec<f64>> = row.iter().map(|&value| model.intake().read(value)).collect();
             let Some(read) = read else { continue };
             let certain = certain_winner(&model, &model.exact_sums(model.leaves(&read)), band).is_some();
             let [Ok(old), Ok(new)] = [old.classes(row), new.classes(row)] else { continue };

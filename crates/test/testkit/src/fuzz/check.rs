@@ -156,7 +156,7 @@ fn grid_rows(ensemble: &Ensemble) -> Option<Vec<f64>> {
             _ => 3,
         })
         .sum();
-    let domain = grid.domain();
+    let domain = grid.intake();
     let cells: usize = grid.axes().iter().map(|axis| axis.len()).sum();
     assert!(cells <= boundaries + 2 * grid.axes().len(), "{cells} cells from {boundaries} boundaries");
     for axis in grid.axes() {

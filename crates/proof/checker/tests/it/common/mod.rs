@@ -6,8 +6,8 @@ use fastrand::Rng;
 use secateur_certificate::{BandClaim, Claim, Digest, ReadError, Reader, Statement, Step, Writer};
 use secateur_checker::{Limits, Reason, Scorer, Verdict, check_where, check_with_threads};
 use secateur_model::{
-    Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
-    InputDomain, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
+    Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId, Intake,
+    InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
 };
 use secateur_oracle::{Band, Comparison, Options, ScoreComparison, SearchBudget};
 use secateur_testkit::{Shape, ensemble, mutate};
@@ -63,7 +63,7 @@ impl Opened {
         part_steps: u64,
     ) -> Verdict {
         let (bytes, limits) = (self.write(), Limits { part_steps, ..Limits::default() });
-        let scorers = Scorer::of(original.inputs());
+        let scorers = Scorer::of(original.domain());
         check_with_threads(original, pruned, &scorers, &bytes, &limits, &|| false, threads).unwrap()
     }
 
@@ -181,8 +181,7 @@ pub(crate) fn stumps(intercept: f64, stumps: &[(u32, f64, f64, f64)]) -> Ensembl
 
 /// The same, with a side for missing values; the model itself accepts none.
 pub(crate) fn stumps_with(intercept: f64, stumps: &[(u32, f64, f64, f64)], missing_left: bool) -> Ensemble {
-    let domain =
-        InputDomain { number: NumberType::F64, missing: false, infinities: false, zero_window: None };
+    let intake = Intake { number: NumberType::F64, missing: false, infinities: false, zero_window: None };
     let accumulation = Accumulation {
         number: NumberType::F64,
         intercept: InterceptPosition::First,
@@ -193,7 +192,7 @@ pub(crate) fn stumps_with(intercept: f64, stumps: &[(u32, f64, f64, f64)], missi
     let features = Features::unnamed(2);
     let classes = ClassLabels::Unnamed(2);
     let mut builder =
-        EnsembleBuilder::new(features, domain, classes, vec![intercept], accumulation, decision).unwrap();
+        EnsembleBuilder::new(features, intake, classes, vec![intercept], accumulation, decision).unwrap();
     for &(feature, threshold, left, right) in stumps {
         let mut tree = TreeBuilder::new();
         let test = Test::Less { threshold };

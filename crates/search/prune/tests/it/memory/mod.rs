@@ -49,8 +49,8 @@ pub(crate) fn check(original: &Ensemble, pruned: &Pruned<Memory>, band: Band, co
     let grid = Grid::new(&[original, &pruned.file.0]).unwrap();
     let (first, second) = (Predictor::new(original), Predictor::new(&pruned.file.0));
     let mut certain = 0;
-    for row in every_row(&grid).filter(|row| original.inputs().contains(row)) {
-        let read: Vec<f64> = row.iter().map(|&value| original.domain().read(value).unwrap()).collect();
+    for row in every_row(&grid).filter(|row| original.domain().contains(row)) {
+        let read: Vec<f64> = row.iter().map(|&value| original.intake().read(value).unwrap()).collect();
         let sums = original.exact_sums(original.leaves(&read));
         let margin = (band != Band::Exact).then_some(pruned.band);
         let Some(winner) = certain_winner(original, &sums, margin) else { continue };
