@@ -50,7 +50,8 @@ def json_page() -> str:
 
 def page() -> str:
     """The whole page."""
-    sources = [ast.parse(path.read_text()) for path in sorted(PACKAGE.glob("*.py"))]
+    # Modules without an underscore are programs of their own (`kernel`, `audit`).
+    sources = [ast.parse(path.read_text()) for path in sorted(PACKAGE.glob("_*.py"))]
     found = {node.name: node for tree in sources for node in tree.body if hasattr(node, "name")}
     parts = [OPENING, "## Functions\n"]
     parts += [function(found[name], "secateur.") for name in FUNCTIONS if name in secateur.__all__]

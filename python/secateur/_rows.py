@@ -116,10 +116,11 @@ def numbers(X: Any, model: Model) -> np.ndarray | None:
     if X is None:
         return None
     model.check_rows()
-    if isinstance(X, Mapping):
-        X = {name: values[:MOST] for name, values in X.items()}
-    elif hasattr(X, "tocsr"):
+    if hasattr(X, "tocsr"):
+        # Before the next line, since SciPy's dok_matrix is a mapping too.
         X = X.tocsr()[:MOST]
+    elif isinstance(X, Mapping):
+        X = {name: _column_of(name, values)[:MOST] for name, values in X.items()}
     elif hasattr(X, "__getitem__"):
         X = X[:MOST]
     return np.ascontiguousarray(_read(X, Reader.of_model(model), "missing"), dtype=np.float64)
@@ -199,7 +200,8 @@ def _array(X: Any, reader: Reader, words: str) -> np.ndarray:
     except (TypeError, ValueError) as error:
         raise InputError(f"X cannot be read as numbers: {error}") from None
     if array.ndim != 2:
-        raise InputError(f"X has the shape {array.shape}; give a row for each input, so two dimensions")
+        width = len(reader.names)
+        raise InputError(f"X has the shape {array.shape}; give a row for each input, so two dimensions with {width} columns")
     how = becomes(reader.library, container, array.dtype)
     if not reader.hashed and (words != "missing" or array.dtype.kind not in "OUST"):
         return _settled(array, how, reader)
@@ -219,8 +221,11 @@ def _sparse(matrix: Any, reader: Reader) -> np.ndarray:
 
 def _columns(X: Any) -> tuple[dict[str, Any] | None, str]:
     """The columns of a table by name, and what kind of table it is; `None` for a table without names."""
+    pairs: list[tuple[str, Any]]
+    if hasattr(X, "tocsr"):
+        return None, ""
     if isinstance(X, Mapping):
-        pairs, container = [(str(name), np.asarray(values)) for name, values in X.items()], "columns"
+        pairs, container = [(str(name), _column_of(name, values)) for name, values in X.items()], "columns"
         if len({values.shape for _, values in pairs}) > 1:
             raise InputError("the columns of X have different lengths")
     elif hasattr(X, "column_names") and hasattr(X, "column"):
@@ -238,6 +243,13 @@ def _columns(X: Any) -> tuple[dict[str, Any] | None, str]:
         return None, ""
     _single([name for name, _ in pairs])
     return dict(pairs), container
+
+
+def _column_of(name: Any, values: Any) -> np.ndarray:
+    column = np.asarray(values)
+    if column.ndim != 1:
+        raise InputError(f"column {name!r} of X has the shape {column.shape}; give one value for each row")
+    return column
 
 
 def _single(names: list[str]) -> None:

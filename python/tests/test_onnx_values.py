@@ -214,7 +214,7 @@ def test_generated_trees_predict_every_bit_and_are_written_back(newer):
             model = secateur.Model.parse(content)
         except secateur.ModelError as error:
             # Few weights and several targets: leaves that onnxruntime takes for the same.
-            assert "onnxruntime makes one test of" in str(error)
+            assert "one test of" in str(error)
             refused += 1
             continue
 
@@ -224,7 +224,7 @@ def test_generated_trees_predict_every_bit_and_are_written_back(newer):
                 return model.edit(*edit)
             except secateur.EditingError as error:
                 # The same where trees were laid over each other, or a weight was rounded to that of another target.
-                assert "onnxruntime makes one test of" in str(error)
+                assert "one test of" in str(error)
                 refused += 1
                 return None
 

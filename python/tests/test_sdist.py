@@ -15,7 +15,7 @@ from command import PATIENCE, ROOT
 # Written by maturin: a description of the package, and a copy of the README for each crate that shows it.
 WRITTEN = re.compile(r"PKG-INFO|crates/\w+/\w+/README\.md")
 # Code that only tests compile reads test data, which is no part of the package.
-OF_TESTS = re.compile(r"crates/test/testkit/|/tests?\.rs$|_tests\.rs$|crates/\w+/(tests|examples)/")
+OF_TESTS = re.compile(r"crates/test/testkit/|/tests?\.rs$|_tests\.rs$|crates/\w+/\w+/(tests|examples)/")
 
 
 @pytest.fixture(scope="module")
