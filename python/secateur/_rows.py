@@ -10,8 +10,10 @@ is no category of the model) becomes a missing value instead of an error. For a 
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,8 @@ class Reader:
     """CatBoost's categories, known by a hash of their text."""
     texts: dict[int, bool]
     """The columns of categories, and whether these are texts and not numbers."""
+    seen: list[tuple[list[Any], list[int] | None]] = field(default_factory=list)
+    """The names of the last frame that was read, and where the model's columns are in it (`None`: they are in the model's order)."""
 
     @staticmethod
     def of_model(model: Model) -> Reader:
@@ -120,7 +124,7 @@ def numbers(X: Any, model: Model) -> np.ndarray | None:
         # Before the next line, since SciPy's dok_matrix is a mapping too.
         X = X.tocsr()[:MOST]
     elif isinstance(X, Mapping):
-        X = {name: _column_of(name, values)[:MOST] for name, values in X.items()}
+        X = {name: values if np.ndim(values) == 0 else _column_of(name, values)[:MOST] for name, values in X.items()}
     elif hasattr(X, "__getitem__"):
         X = X[:MOST]
     return np.ascontiguousarray(_read(X, Reader.of_model(model), "missing"), dtype=np.float64)
@@ -147,15 +151,61 @@ def named(X: Any) -> tuple[list[str] | None, np.ndarray]:
     return free.names, _frame(columns, container, free, "error")
 
 
+def _of_floats(X: Any, reader: Reader) -> np.ndarray | None:
+    """The numbers of a pandas frame or of records, where all are plain numbers, in a fraction of the time that the general way takes, which
+    matters for single rows. `None` where only the general way knows what the library makes of them."""
+    if reader.labels or reader.texts:
+        return None
+    if isinstance(X, dict) or isinstance(X, (list, tuple)) and X and isinstance(X[0], dict):
+        return _of_plain_records([X] if isinstance(X, dict) else X, reader)
+    pandas = sys.modules.get("pandas")
+    if pandas is None or type(X) is not pandas.DataFrame:
+        return None
+    kinds = set(X.dtypes.array)
+    if not all(isinstance(kind, np.dtype) and kind.isnative and kind.char in "fdbhilqBHILQ" for kind in kinds):
+        return None
+    given, last = X.columns.tolist(), reader.seen
+    if not last or last[0][0] != given:
+        texts = [str(name) for name in given]
+        _single(texts)
+        places = list(_matched({name: at for at, name in enumerate(texts)}, reader).values())
+        last[:] = [(given, None if places == list(range(len(given))) else places)]
+    values = X.to_numpy()
+    if values.dtype.char not in "fd":
+        values = values.astype(np.float64)
+    # Whole numbers below this limit are the same in float64, so that every library reads the same float32 from them.
+    if any(kind.kind != "f" for kind in kinds) and (np.abs(values) >= INEXACT).any():
+        return None
+    places = last[0][1]
+    return values if places is None else values[:, places]
+
+
+def _of_plain_records(records: Any, reader: Reader) -> np.ndarray | None:
+    try:
+        rows = [[record[name] for name in reader.names] for record in records] if reader.named else []
+    except (KeyError, TypeError):
+        return None
+    kinds = {type(value) for row in rows for value in row}
+    if not rows or not kinds <= {float, int, type(None)}:
+        return None
+    try:
+        values = np.array(rows, dtype=np.float64)
+    except OverflowError:
+        return None
+    return None if int in kinds and (np.abs(values) >= INEXACT).any() else values
+
+
 def _read(X: Any, reader: Reader, words: str) -> np.ndarray:
     """`words` says what a value becomes that is no number here: "error", "missing", or "label missing"."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise InputError("X is a masked array, whose mask most libraries do not look at; give X.filled(numpy.nan)")
     if isinstance(X, np.ndarray) and X.dtype.char in "fd" and X.dtype.isnative:
         # CatBoost, which would refuse floats as categories, has their codes here.
-        rows = X
+        rows = X[None] if X.ndim == 1 else X
+    elif (plain := _of_floats(X, reader)) is not None:
+        rows = plain
     else:
-        columns, container = _columns(X)
+        columns, container = _columns(X, reader)
         if columns is not None:
             rows = _frame(_matched(columns, reader), container, reader, words)
         elif hasattr(X, "tocsr"):
@@ -199,6 +249,9 @@ def _array(X: Any, reader: Reader, words: str) -> np.ndarray:
         array = np.asarray(X, dtype=object if reader.hashed and container == "list" else None)
     except (TypeError, ValueError) as error:
         raise InputError(f"X cannot be read as numbers: {error}") from None
+    if array.ndim == 1:
+        # One row.
+        array = array[None]
     if array.ndim != 2:
         width = len(reader.names)
         raise InputError(f"X has the shape {array.shape}; give a row for each input, so two dimensions with {width} columns")
@@ -219,12 +272,23 @@ def _sparse(matrix: Any, reader: Reader) -> np.ndarray:
     return rows
 
 
-def _columns(X: Any) -> tuple[dict[str, Any] | None, str]:
-    """The columns of a table by name, and what kind of table it is; `None` for a table without names."""
+def _columns(X: Any, reader: Reader | None = None) -> tuple[dict[str, Any] | None, str]:
+    """The columns of a table by name, and what kind of table it is; `None` for a table without names. Of a table that is still to be
+    computed only the columns of the reader's model are."""
     pairs: list[tuple[str, Any]]
     if hasattr(X, "tocsr"):
         return None, ""
+    kinds = {base.__module__.partition(".")[0] for base in type(X).__mro__}
+    if "pandas" in kinds and getattr(X, "ndim", 0) == 1:
+        # One row, as `frame.iloc[0]` gives it.
+        X = dict(zip(map(str, X.index), X.tolist()))
+    elif hasattr(X, "__arrow_c_stream__") and not kinds & {"pandas", "polars"} and not hasattr(X, "column_names"):
+        X = _of_stream(X)
+    elif isinstance(X, (list, tuple)) and X and isinstance(X[0], Mapping):
+        X = _of_records(X)
     if isinstance(X, Mapping):
+        scalars = all(np.ndim(value) == 0 for value in X.values())
+        X = {name: [value] for name, value in X.items()} if scalars else X
         pairs, container = [(str(name), _column_of(name, values)) for name, values in X.items()], "columns"
         if len({values.shape for _, values in pairs}) > 1:
             raise InputError("the columns of X have different lengths")
@@ -233,8 +297,8 @@ def _columns(X: Any) -> tuple[dict[str, Any] | None, str]:
         names = list(X.column_names)
         pairs = [(name, _Arrow.of(X.column(at))) for at, name in enumerate(names)]
         container = "columns" if hasattr(X, "to_batches") else "batch"
-    elif hasattr(X, "columns") and hasattr(X, "__getitem__") or hasattr(X, "collect"):
-        X = X.collect() if hasattr(X, "collect") else X
+    elif hasattr(X, "collect_schema") and hasattr(X, "collect") or hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        X = _collected(X, reader) if hasattr(X, "collect") else X
         container = "polars" if type(X).__module__.partition(".")[0] == "polars" else "pandas"
         texts = [str(column) for column in X.columns]
         pairs = [] if len(set(texts)) < len(texts) else [(str(column), X[column]) for column in X.columns]
@@ -243,6 +307,37 @@ def _columns(X: Any) -> tuple[dict[str, Any] | None, str]:
         return None, ""
     _single([name for name, _ in pairs])
     return dict(pairs), container
+
+
+def _collected(X: Any, reader: Reader | None) -> Any:
+    """What polars computes of a lazy frame: the model's columns alone, where the frame has them under their names."""
+    names = X.collect_schema().names()
+    wanted = reader.names if reader is not None and reader.named and set(reader.names) <= set(names) else names
+    return X.select(wanted).collect()
+
+
+def _of_stream(X: Any) -> Any:
+    """The table of anything that hands out Arrow data, as DuckDB's results do: read by PyArrow or polars, whichever is there."""
+    for name, read in (("pyarrow", "table"), ("polars", "DataFrame")):
+        try:
+            library = importlib.import_module(name)
+        except ImportError:
+            continue
+        return getattr(library, read)(X)
+    raise InputError(f"X is a {type(X).__qualname__}, which hands out Arrow data; install pyarrow or polars to read it")
+
+
+def _of_records(X: Any) -> dict[str, list[Any]]:
+    """The columns of a list of records, each a dictionary. All have the names of the first; what one of them lacks is no missing value, which
+    would be written as None."""
+    columns: dict[str, list[Any]] = {str(name): [] for name in X[0]}
+    for at, record in enumerate(X):
+        for name in X[0]:
+            try:
+                columns[str(name)].append(record[name])
+            except (KeyError, TypeError):
+                raise InputError(f"record {at} of X has no {name!r}, and record 0 has; a missing value is written as None") from None
+    return columns
 
 
 def _column_of(name: Any, values: Any) -> np.ndarray:
