@@ -65,7 +65,7 @@ def recognise(model: Any, thresholds: bool = False) -> Subject:
             rebuild=lambda pruned: _boosting.catboost_rebuild(model, pruned),
             rows=_numbers(read),
         )
-    if (kind.__module__, kind.__qualname__) == ("sklearn.pipeline", "Pipeline"):
+    if (kind.__module__, kind.__qualname__) == _PIPELINE:
         return _pipeline(model)
     if (kind.__module__, kind.__qualname__) == ("secateur._estimator", "PrunedClassifier"):
         _settings.check_methods(model)
@@ -85,6 +85,8 @@ def recognise(model: Any, thresholds: bool = False) -> Subject:
         return Subject(read, rebuild=lambda pruned: _sklearn.rebuild(model, pruned), rows=_numbers(read))
     raise ModelError(f"{kind.__module__}.{kind.__qualname__} is not a model that secateur can read{_base(kind)}")
 
+
+_PIPELINE = ("sklearn.pipeline", "Pipeline")
 
 # Where each of them keeps its threshold.
 _THRESHOLDS = {
@@ -115,20 +117,48 @@ def _at_threshold(model: Any) -> Subject:
             "only the second one's is supported"
         )
 
-    def rebuild(pruned: Model) -> Any:
-        shell = copy.copy(model)
-        setattr(shell, name, None)
-        new = copy.deepcopy(shell)
-        setattr(new, name, inner.rebuild(pruned))
-        return new
-
     return Subject(
         inner.model,
-        rebuild=rebuild,
+        rebuild=lambda pruned: _with(model, name, inner.rebuild(pruned)),
         rows=inner.rows,
         before=inner.before,
         threshold=0.5 if isinstance(threshold, str) else float(threshold),
     )
+
+
+def _with(holder: Any, name: str, held: Any) -> Any:
+    """A copy of an object that holds this one under that name. The two objects share nothing else."""
+    shell = copy.copy(holder)
+    setattr(shell, name, None)
+    new = copy.deepcopy(shell)
+    setattr(new, name, held)
+    return new
+
+
+def _with_last_step(pipeline: Any, last: Any) -> Any:
+    """A copy of a pipeline with another last step."""
+    *before, (name, _) = pipeline.steps
+    new = _with(pipeline, "steps", None)
+    new.steps = [*copy.deepcopy(before), (name, last)]
+    return new
+
+
+def holder(model: Any) -> tuple[Any, Callable[[Any], Any]] | None:
+    """For an object of scikit-learn that holds the fitted model: that model, and how to put another one in its place. Searches hold the
+    model that they found and nothing that a prediction needs, so another model takes their place; a pipeline and a classifier
+    with a threshold of its own are copied. `None` for other objects."""
+    kind = type(model)
+    where = (kind.__module__, kind.__qualname__)
+    if where == _PIPELINE:
+        _settings.check_methods(model)
+        return _last_step(model), lambda last: _with_last_step(model, last)
+    if where in _THRESHOLDS:
+        _settings.check_methods(model)
+        _sklearn.fitted(model, _THRESHOLDS[where])
+        name = "estimator_" if hasattr(model, "estimator_") else "estimator"
+        return getattr(model, name), lambda held: _with(model, name, held)
+    held = _sklearn.held(model)
+    return None if held is None else (held, lambda packed: packed)
 
 
 def one_threshold(given: float | None, *subjects: Subject) -> float | None:
@@ -159,20 +189,18 @@ def _numbers(model: Model) -> Callable[[Any], np.ndarray | None]:
     return lambda X: _rows.numbers(X, model)
 
 
-def _pipeline(pipeline: Any) -> Subject:
-    """The last step, in the space of its own inputs."""
+def _last_step(pipeline: Any) -> Any:
     name, last = pipeline.steps[-1]
     if last is None or isinstance(last, str):
         raise ModelError(f"the last step of this pipeline ({name!r}) is {last!r} and no classifier")
+    return last
+
+
+def _pipeline(pipeline: Any) -> Subject:
+    """The last step, in the space of its own inputs."""
+    last = _last_step(pipeline)
     _settings.check_methods(pipeline)
     inner = recognise(last)
-
-    def rebuild(pruned: Model) -> Any:
-        shell = copy.copy(pipeline)
-        shell.steps = [*pipeline.steps[:-1], (name, None)]
-        new = copy.deepcopy(shell)
-        new.steps[-1] = (name, inner.rebuild(pruned))
-        return new
 
     def rows(X: Any) -> np.ndarray | None:
         if X is None:
@@ -183,7 +211,9 @@ def _pipeline(pipeline: Any) -> Subject:
         raise ModelError("a pipeline inside a pipeline is not supported; put its steps into one")
 
     before = pipeline[:-1] if len(pipeline.steps) > 1 else None
-    return Subject(inner.model, rebuild=rebuild, rows=rows, before=before)
+    return Subject(
+        inner.model, rebuild=lambda pruned: _with_last_step(pipeline, inner.rebuild(pruned)), rows=rows, before=before
+    )
 
 
 def same_inputs(first: Subject, second: Subject) -> None:

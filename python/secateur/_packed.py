@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Callable
+import types
+from typing import Any, Callable, overload
 
 import numpy as np
 
 from secateur import _domain, _files, _options, _progress, _rows
-from secateur._model import Subject, recognise
+from secateur._model import holder, recognise
 from secateur._secateur import InputError, Model, ModelError, Packed, SecateurError
 from secateur._secateur import beside_source as _beside_source
 from secateur._secateur import quantised_source as _quantised_source
@@ -18,16 +19,38 @@ from secateur._secateur import source as _source
 MAGIC = b"SPK"
 
 
+@overload
+def pack(
+    model: str | os.PathLike[str] | Model | PackedModel,
+    leaves: str = ...,
+    *,
+    time_limit: float | str | None = ...,
+    progress: bool | Callable[[dict[str, Any]], None] | None = ...,
+) -> PackedModel: ...
+
+
+@overload
+def pack(
+    model: Any,
+    leaves: str = ...,
+    *,
+    time_limit: float | str | None = ...,
+    progress: bool | Callable[[dict[str, Any]], None] | None = ...,
+) -> Any: ...
+
+
 def pack(
     model: Any,
     leaves: str = "exact",
     *,
     time_limit: float | str | None = None,
     progress: bool | Callable[[dict[str, Any]], None] | None = None,
-) -> PackedModel:
+) -> Any:
     """Packs a model: the same raw scores in every bit, from a file of a fraction of the size, many times as fast.
 
-    `model` is whatever `secateur.load` reads. Before anything is returned, the independent checker has compared the packed
+    `model` is whatever `secateur.load` reads, and the result is a `PackedModel`. A pipeline gives a copy of it whose last step is packed;
+    a `FixedThresholdClassifier` or `TunedThresholdClassifierCV` gives a copy that compares the packed model's probabilities with its
+    threshold; a `GridSearchCV` and its like give the model that they found, packed. Before anything is returned, the independent checker has compared the packed
     model with the original node by node, and every instruction set of this machine has predicted rows that reach every leaf
     and threshold with the bits of the exact predictor. Its leaves are exact: `PackedModel.save("model.c", leaves=16)` writes source with smaller ones.
 
@@ -47,12 +70,11 @@ def pack(
         raise InputError(f'a packed model has exact leaves, not {leaves!r}: for smaller ones write source, pack(model).save("model.c", leaves=16)')
     if isinstance(model, PackedModel):
         return model
-    subject: Subject = recognise(model)
-    if subject.before is not None:
-        raise ModelError(
-            "a pipeline with steps before its last one cannot be packed; pack the last step (pipeline[-1]) and "
-            "give it what the steps before make of your rows"
-        )
+    held = holder(model)
+    if held is not None:
+        inner, put = held
+        return put(pack(inner, time_limit=time_limit, progress=progress))
+    subject = recognise(model)
     limit = _options.time_limit(time_limit)
     with _progress.sharing(progress, "packing") as news:
         return PackedModel(Packed.pack(subject.model, time_limit=limit, progress=news), subject.model)
@@ -63,10 +85,42 @@ def read(data: bytes) -> PackedModel:
     return PackedModel(Packed.parse(data))
 
 
+def _where(refusal: Callable[[PackedModel], str | None]) -> Callable[[Callable[..., np.ndarray]], Any]:
+    """A method of some models: for the others `refusal` says why not, and `hasattr` says no. scikit-learn's `available_if` does the same,
+    but need not be installed."""
+
+    class Method:
+        def __init__(self, function: Callable[..., np.ndarray]) -> None:
+            self.function = function
+            self.__doc__ = function.__doc__
+
+        def __get__(self, model: PackedModel | None, kind: type) -> Any:
+            if model is None:
+                return self.function
+            reason = refusal(model)
+            if reason is not None:
+                raise AttributeError(f"{model._packed.source}: {reason}")
+            return types.MethodType(self.function, model)
+
+    return Method
+
+
+def _no_probabilities(model: PackedModel) -> str | None:
+    if not (model._packed.is_classifier or model._packed.gives_several_labels):
+        return "a regressor or ranker has no probabilities"
+    return None if model._packed.has_probabilities else "how its scores become probabilities is not known here"
+
+
+def _no_decision_function(model: PackedModel) -> str | None:
+    has_one = model._packed.framework == "lightgbm" or model._packed.framework == "scikit-learn" and "Boost" in model._packed.source
+    return None if has_one and model._packed.is_classifier else "its library has no decision_function; raw_scores(X) gives the scores"
+
+
 class PackedModel:
     """A packed model. `pack` makes one of a model, `load` reads one from a `.spk` file.
 
-    It has what scikit-learn's classifiers or regressors have for prediction and scoring. Rows are a NumPy array of float32 or float64 in
+    It is a fitted estimator for scikit-learn, with `predict_proba` and `decision_function` where the library's own estimator has them, so that
+    pipelines, calibration and inspection take it. `fit` refuses: for what fits its estimators wrap it as `FrozenEstimator(packed)`. Rows are a NumPy array of float32 or float64 in
     either order (without a copy), anything that NumPy makes an array of, a pandas or polars frame (columns are matched by
     name where the model has names), or a SciPy matrix. Missing values are NaN. CatBoost's categories are the texts and
     whole numbers that it was trained with; in an array of floats, their positions in the model's list.
@@ -87,8 +141,10 @@ class PackedModel:
         scores = self._packed.raw_scores(self._rows(X), threads, path)
         return scores.astype(np.float32) if self._packed.narrow_scores else scores
 
+    @_where(_no_decision_function)
     def decision_function(self, X: Any, *, threads: int = 1) -> np.ndarray:
-        """The raw scores; of one output as a vector."""
+        """The raw scores, of one output as a vector, for LightGBM's and scikit-learn's boosted classifiers, which have this method. For every model
+        `raw_scores` gives them."""
         scores = self.raw_scores(X, threads=threads)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
@@ -106,13 +162,10 @@ class PackedModel:
             return values[:, 0] if values.shape[1] == 1 else values
         return self.classes_.take(self._packed.class_indices(self._rows(X), threads, None))
 
+    @_where(_no_probabilities)
     def predict_proba(self, X: Any, *, threads: int = 1) -> np.ndarray:
         """The probability of each class of a classifier; of each label, where a row may get several. Averages (forests) have the library's bits; where an exponential function makes
         the probabilities, they are the library's up to the last bits, which depend on the machine."""
-        if not (self._packed.is_classifier or self._packed.gives_several_labels):
-            raise AttributeError(f"{self._packed.source}: a regressor or ranker has no probabilities")
-        if not self._packed.has_probabilities:
-            raise AttributeError(f"{self._packed.source}: how its scores become probabilities is not known here")
         found = self._packed.probabilities(self._rows(X), threads, None)
         return found.astype(np.float32) if self._packed.narrow_probabilities else found
 
@@ -125,6 +178,23 @@ class PackedModel:
 
             return float(r2_score(y, self.predict(X), sample_weight=sample_weight))
         return float(np.average(self.predict(X) == np.asarray(y), weights=sample_weight))
+
+    def fit(self, X: Any, y: Any = None, **parameters: Any) -> PackedModel:
+        """Refuses, since the model is fitted. For what fits its estimators before it uses them, wrap it as `FrozenEstimator(packed)`."""
+        raise ModelError(
+            "a packed model is fitted already and cannot be trained again. For cross_val_score, CalibratedClassifierCV, VotingClassifier "
+            "and others that call fit, give sklearn.frozen.FrozenEstimator(packed); to train on new rows, fit the original and pack it again"
+        )
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters, of which there are none: everything was chosen before the model was packed."""
+        return {}
+
+    def set_params(self, **parameters: Any) -> PackedModel:
+        """Takes no parameters, as `get_params` has none."""
+        if parameters:
+            raise ModelError(f"a packed model has no parameters, so {next(iter(parameters))!r} cannot be set; fit the original and pack it again")
+        return self
 
     def self_test(self) -> dict[str, bool]:
         """For each instruction set of this machine: does it give the scores that are in the file, on rows that reach every
@@ -291,6 +361,10 @@ class PackedModel:
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
+    def __sklearn_clone__(self) -> PackedModel:
+        # A clone is an estimator that is not fitted, and there is no such packed model.
+        return self
+
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags
 
@@ -301,7 +375,7 @@ class PackedModel:
             target_tags=TargetTags(required=True, multi_output=several),
             classifier_tags=ClassifierTags(multi_label=several) if classifier else None,
             regressor_tags=None if classifier else RegressorTags(),
-            input_tags=InputTags(allow_nan=True),
+            input_tags=InputTags(allow_nan=True, sparse=True),
         )
 
     def __repr__(self) -> str:

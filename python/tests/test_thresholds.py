@@ -120,7 +120,7 @@ def test_thresholds_of_scikit_learn_are_kept_with_their_classifier() -> None:
         secateur.verify(fixed, tuned)
     with pytest.raises(secateur.OptionError, match="a threshold of its own"):
         secateur.prune(fixed, threshold=0.4)
-    for function in (secateur.inspect, secateur.load, secateur.pack):
+    for function in (secateur.inspect, secateur.load):
         with pytest.raises(secateur.ModelError, match="decides at a threshold of its own"):
             function(fixed)
 
