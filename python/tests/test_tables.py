@@ -9,6 +9,7 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import polars
+import pyarrow
 import pytest
 import scipy.sparse
 import xgboost
@@ -67,6 +68,9 @@ CONTAINERS = {
     "pandas, nullable": nullable,
     "pandas, missing": lambda rows: nullable(rows, True),
     "polars": lambda rows: polars.DataFrame({"a": rows[:, 0], "b": rows[:, 1]}),
+    "pyarrow": lambda rows: pyarrow.table({"a": rows[:, 0], "b": rows[:, 1]}),
+    "pyarrow, batch": lambda rows: pyarrow.RecordBatch.from_pydict({"a": pyarrow.array(rows[:, 0]), "b": pyarrow.array(rows[:, 1])}),
+    "dict": lambda rows: {"a": rows[:, 0], "b": rows[:, 1]},
     "csr": scipy.sparse.csr_matrix,
     "csc": scipy.sparse.csc_matrix,
 }
@@ -168,6 +172,7 @@ KINDS = {
     "pandas": lambda frame: frame,
     "polars": polars.from_pandas,
     "lazy": lambda frame: polars.from_pandas(frame).lazy(),
+    "pyarrow": pyarrow.Table.from_pandas,
     "dict": lambda frame: {name: frame[name].to_numpy() for name in frame},
 }
 

@@ -24,7 +24,8 @@ class Onnx(Live):
         import onnx
         import onnxruntime
 
-        self._onnx, self._runtime = onnx, onnxruntime
+        self._onnx: Any = onnx
+        self._runtime: Any = onnxruntime
         model = onnx.load(path)
         found = [node for node in model.graph.node if node.op_type.startswith("TreeEnsemble")]
         if len(found) != 1 or found[0].op_type != "TreeEnsembleClassifier":

@@ -21,7 +21,7 @@ class XGBoost(Live):
     def __init__(self, path: str) -> None:
         import xgboost
 
-        self._xgboost = xgboost
+        self._xgboost: Any = xgboost
         self._booster = xgboost.Booster(model_file=path)
         self._booster.set_param({"nthread": 1})
         learner = json.loads(self._booster.save_raw("json"))["learner"]
