@@ -85,24 +85,27 @@ def read(data: bytes) -> PackedModel:
     return PackedModel(Packed.parse(data))
 
 
-def _where(refusal: Callable[[PackedModel], str | None]) -> Callable[[Callable[..., np.ndarray]], Any]:
+class _Method:
     """A method of some models: for the others `refusal` says why not, and `hasattr` says no. scikit-learn's `available_if` does the same,
     but need not be installed."""
 
-    class Method:
-        def __init__(self, function: Callable[..., np.ndarray]) -> None:
-            self.function = function
-            self.__doc__ = function.__doc__
+    def __init__(self, refusal: Callable[[PackedModel], str | None], function: Callable[..., np.ndarray]) -> None:
+        self.refusal = refusal
+        self.function = function
+        self.__doc__ = function.__doc__
 
-        def __get__(self, model: PackedModel | None, kind: type) -> Any:
-            if model is None:
-                return self.function
-            reason = refusal(model)
-            if reason is not None:
-                raise AttributeError(f"{model._packed.source}: {reason}")
-            return types.MethodType(self.function, model)
+    def __get__(self, model: PackedModel | None, kind: type) -> Any:
+        if model is None:
+            return self.function
+        reason = self.refusal(model)
+        if reason is not None:
+            raise AttributeError(f"{model._packed.source}: {reason}")
+        return types.MethodType(self.function, model)
 
-    return Method
+
+def _where(refusal: Callable[[PackedModel], str | None]) -> Callable[[Callable[..., np.ndarray]], Any]:
+    """Makes a `_Method` of what is defined below it."""
+    return lambda function: _Method(refusal, function)
 
 
 def _no_probabilities(model: PackedModel) -> str | None:

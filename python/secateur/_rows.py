@@ -168,8 +168,8 @@ def _of_floats(X: Any, reader: Reader) -> np.ndarray | None:
     if not last or last[0][0] != given:
         texts = [str(name) for name in given]
         _single(texts)
-        places = list(_matched({name: at for at, name in enumerate(texts)}, reader).values())
-        last[:] = [(given, None if places == list(range(len(given))) else places)]
+        matched = list(_matched({name: at for at, name in enumerate(texts)}, reader).values())
+        last[:] = [(given, None if matched == list(range(len(given))) else matched)]
     values = X.to_numpy()
     if values.dtype.char not in "fd":
         values = values.astype(np.float64)

@@ -277,7 +277,7 @@ def test_columns_come_from_any_kind_of_table():
     }
     sizes = {kind: secateur.prune(own.model, table, threads=1).trees_after for kind, table in tables.items()}
     assert set(sizes.values()) == {pruning("XGBClassifier").trees_after}, sizes
-    for table, words in ((own.train[:, :3], "4 columns"), (own.train[0], "two dimensions"), (pd.DataFrame(own.train[:, :3]), "4 columns")):
+    for table, words in ((own.train[:, :3], "4 columns"), (own.train[None], "two dimensions"), (pd.DataFrame(own.train[:, :3]), "4 columns")):
         with pytest.raises(secateur.InputError, match=words):
             secateur.prune(own.model, table)
 
