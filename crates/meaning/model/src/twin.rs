@@ -166,12 +166,13 @@ fn stepped(model: &Ensemble, column: FeatureId, columns: usize) -> Result<Domain
         return Err(TwinError::StepsWhere);
     }
     let width = model.features.len();
-    let pairs = ascending_values(model, column)?;
-    let pairs: Vec<Vec<f64>> = pairs.windows(2).map(<[f64]>::to_vec).collect();
-    if pairs.is_empty() {
-        // No split tells two values of the column apart, so any two will do.
-        return copied(domain, width, &[column]);
-    }
+    let pairs: Vec<Vec<f64>> = match &ascending_values(model, column)?[..] {
+        // No split reads the column, so any two values will do.
+        [] => return copied(domain, width, &[column]),
+        // Splits tell nothing but missing values apart, and these are not among the pairs.
+        &[only] => vec![vec![only, only]],
+        values => values.windows(2).map(<[f64]>::to_vec).collect(),
+    };
     let others = domain.columns().filter(|(own, _)| *own != column);
     let others: Vec<(FeatureId, Column)> = others.map(|(own, limits)| (own, limits.clone())).collect();
     let pair = Group { columns: vec![column, FeatureId::new(width)], kind: GroupKind::Table(pairs) };
