@@ -18,7 +18,7 @@ demo: ## the main job on an embedded model, start to finish
 test: ## all checks and tests, Rust and Python, in ten minutes; a table at the end
 	@$(PART)
 
-test-all: ## everything there is: full seeds, clusters, packages, other compilers and machines; says what it could not run
+test-all: ## all seeds, clusters, packages, other compilers and machines; says what it could not run
 	@$(PART) --all
 
 check: ## for a commit: formatting, clippy and the tests of the crates that differ from the main branch
@@ -45,15 +45,15 @@ c-library: ## the C library without Rust's standard library, in target/small, wi
 bench: ## a benchmark (NAME=pack DATASETS=folder BENCH_OPTIONS=--quick); without NAME: which ones there are
 	@$(PYTHON) -m bench $(NAME) $(if $(DATASETS),--datasets $(DATASETS)) $(BENCH_OPTIONS)
 
-experiments: ## the paper's tables: AdaBoost and the appendix at M=50 (DATASETS=folder, EXPERIMENTS=all: everything)
+experiments: ## the paper's tables (DATASETS=folder; EXPERIMENTS=all: everything; a night)
 	$(PYTHON) dev/environment.py test
 	cargo build --release --locked --quiet --bins
 	.venv/bin/python experiments/run.py $(or $(EXPERIMENTS),main) --datasets $(or $(DATASETS),../shared/datasets) $(EXPERIMENT_OPTIONS)
 
-soak: ## random models of every library, every cell decided by it, and forged certificates, for an hour (SOAK_SECONDS=)
+soak: ## random models of every library and forged certificates, for an hour (SOAK_SECONDS=)
 	@$(PART) soak
 
-fuzz: ## every reader in libFuzzer for a minute each (FUZZ_SECONDS=3600 FUZZ_TARGETS="packed onnx"); says what it needs
+fuzz: ## every reader in libFuzzer for a minute (FUZZ_SECONDS=3600 FUZZ_TARGETS="packed onnx")
 	@$(PART) fuzz
 
 clean: ## remove everything that was built

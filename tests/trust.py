@@ -12,7 +12,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # These depend on nothing at all.
 ALONE = ("secateur-kernel", "secateur-runtime")
-# Our crates that each of these is made of: no search, and in the checker nothing that knows a file of a model.
+# Our crates that each of these is made of: no search, and in the checker nothing that knows a file of
+# a model.
 CHECKER = {"secateur-certificate", "secateur-checker", "secateur-kernel", "secateur-lower", "secateur-model"}
 MADE_OF = {
     "secateur-checker": CHECKER,
