@@ -85,7 +85,7 @@ TEST = [
         [
             ".venv/bin/ruff check --quiet",
             "cargo fmt --all --check",
-            f"cargo clippy --workspace --all-targets --locked {FEATURES} -- -D warnings",
+            f"cargo clippy --workspace --all-targets --locked {FEATURES},secateur-check/program -- -D warnings",
             f"{PYTHON} tests/trust.py",
         ],
         after=("build", "venv"),
@@ -448,7 +448,7 @@ def changed_crates() -> list[str]:
 def check_parts() -> list[Part]:
     crates = changed_crates()
     packages = " ".join(f"-p {crate}" for crate in crates)
-    parts = [Part("format", "formatting", ["cargo fmt --all --check"])]
+    parts = [Part("format", "formatting, and words", ["cargo fmt --all --check", f"{sys.executable} dev/words.py"])]
     tested = [crate for crate in crates if crate not in ("secateur-python", "secateur-wheel")]
     if crates:
         parts.append(Part("clippy", f"clippy of {', '.join(crates)}", [f"cargo clippy --all-targets --locked {packages} -- -D warnings"]))
