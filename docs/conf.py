@@ -28,7 +28,8 @@ include_patterns = [
     "bench/results/**.md",
     "experiments/README.md",
     "fuzz/README.md",
-    "soak/README.md",
+    "proofs/README.md",
+    "tests/README.md",
 ]
 myst_enable_extensions = ["colon_fence"]
 # Links to headings: as deep as pages have them.
