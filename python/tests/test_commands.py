@@ -66,14 +66,14 @@ def problems(command: str) -> list[str]:
             return []
         return [f"no target {word}" for word in words[1:] if "=" not in word and word not in TARGETS]
     if words[1:3] == ["-m", "bench"]:
-        return [f"no benchmark {word}" for word in words[3:4] if word not in bench.BENCHES and word != "NAME"]
+        return [f"no benchmark {word}" for word in words[3:4] if word not in {*bench.BENCHES, "NAME"}]
     script = words[1]
     if "/" not in script or not script.endswith(".py"):
         return []
     if not (ROOT / script).is_file():
         return [f"no script {script}"]
     if script == "tests/run.py":
-        return [f"no part {word}" for word in words[2:] if not word.startswith("-") and word not in run.PARTS]
+        return [f"no part {word}" for word in words[2:] if not word.startswith("-") and word not in {*run.PARTS, "NAME"}]
     return []
 
 
