@@ -10,9 +10,9 @@ mod command;
 mod domains;
 #[cfg(feature = "edits")]
 mod edited;
+mod files;
 #[cfg(feature = "fuzz")]
 pub mod fuzz;
-mod files;
 mod generate;
 mod reference;
 mod share;

@@ -1,6 +1,5 @@
 //! Broken XGBoost files: each gives an error that names its place, in both encodings.
 
-
 use secateur_formats::{FormatError, ModelFile};
 use secateur_testkit::committed;
 

@@ -438,9 +438,7 @@ fn a_constant_that_takes_a_tree_counts_in_the_certificate() {
 fn every_change_of_a_bound_is_refused_or_known_to_be_harmless() {
     let mut cases: Vec<Case> = FILES
         .iter()
-        .map(|(name, moves)| {
-            pruned(name, &ModelFile::read(&testdata("models").join(name)).unwrap(), *moves)
-        })
+        .map(|(name, moves)| pruned(name, &ModelFile::read(&testdata("models").join(name)).unwrap(), *moves))
         .collect();
     cases.push(pruned("votes", &votes_that_need_a_constant(), Moves::Leaves));
     cases.extend([kept("bounds", 2), kept("counted_constant", 3)]);
