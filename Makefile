@@ -28,7 +28,7 @@ build: ## the crates, their tests and the Python module, with every check on
 	cargo build --profile test --workspace --lib --bins --tests --locked --features secateur-wheel/extension-module
 
 test-rust: ## the Rust tests
-	cargo test --workspace --lib --bins --tests --locked --features secateur-wheel/extension-module
+	cargo test --workspace --tests --locked --features secateur-wheel/extension-module
 	cargo test --workspace --doc --locked --features secateur-wheel/extension-module
 
 DEVELOP := $(VENV)/bin/python tests/develop.py
@@ -39,7 +39,7 @@ test-cluster: $(STAMP) ## searches on a process pool, Dask and Ray, two workers 
 
 test-python: $(STAMP) ## the Python tests, against the real libraries
 	$(DEVELOP)
-	$(VENV)/bin/python -m pytest -n 2 -m 'not alone'
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal -m 'not alone'
 	$(VENV)/bin/python -m pytest -m alone
 
 new-user: $(STAMP) ## a new user's first hour on a terminal, from the wheel alone; writes docs/new-user/transcript.md

@@ -74,7 +74,7 @@ TEST = [
     Part(
         "rust",
         "the tests of all crates",
-        [f"cargo test --workspace --lib --bins --tests --locked --no-fail-fast {FEATURES}", f"cargo test --workspace --doc --locked {FEATURES}"],
+        [f"cargo test --workspace --tests --locked --no-fail-fast {FEATURES}", f"cargo test --workspace --doc --locked {FEATURES}"],
         after=("build",),
         in_test=True,
     ),
@@ -83,7 +83,7 @@ TEST = [
     Part(
         "python",
         "the Python tests, against the real libraries, in two processes",
-        [f"{PYTHON} tests/develop.py", f"{PYTHON} -m pytest -n 2 -m 'not alone and not full'"],
+        [f"{PYTHON} tests/develop.py", f"{PYTHON} -m pytest -n 2 --dist worksteal --durations=30 -m 'not alone and not full'"],
         after=("build", "venv"),
         in_test=True,
     ),
