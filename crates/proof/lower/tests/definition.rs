@@ -14,7 +14,9 @@ use num_bigint::BigInt;
 use secateur_certificate::{BandClaim, Claim, CutTerm, Digest, Intercept, Slack, Statement};
 use secateur_kernel::{Forest, Int, Node, Row};
 use secateur_lower::{Lowered, LoweredBounds, Question, Scorer, Subject};
-use secateur_model::{Cut, Decision, Domain, Ensemble, Exact, FeatureId, GroupId, NumberType, Output};
+use secateur_model::{
+    Cut, Decision, Domain, Ensemble, EnsembleBuilder, Exact, FeatureId, GroupId, NumberType, Output,
+};
 use secateur_testkit::{Shape, domain, ensemble, inputs_of, mutate, scored_domain};
 
 /// An exact fraction, as a multiple of `2^-SCALE`: enough for products of any two floats.
@@ -356,6 +358,23 @@ impl Unit {
     }
 }
 
+/// The same trees, and no intercepts.
+fn without_intercepts(model: &Ensemble) -> Ensemble {
+    let mut builder = EnsembleBuilder::new(
+        model.features().clone(),
+        *model.intake(),
+        model.classes().clone(),
+        vec![0.0; model.intercepts().len()],
+        *model.accumulation(),
+        *model.decision(),
+    )
+    .unwrap();
+    for tree in model.trees() {
+        builder.finished_tree(tree.clone()).unwrap();
+    }
+    builder.build()
+}
+
 /// A row of the domain, or one with other values in a column, or with too many or few of them.
 fn some_row(rng: &mut Rng, known: &[Vec<f64>], width: usize) -> Vec<f64> {
     let mut row = rng.choice(known).cloned().unwrap_or_else(|| vec![0.0; width]);
@@ -382,7 +401,10 @@ fn bounds_say_exactly_what_their_definition_says() {
     for seed in 0..600 {
         let mut rng = Rng::with_seed(seed);
         let shape = Shape::random(&mut rng);
-        let a = ensemble(&mut rng, &shape);
+        let mut a = ensemble(&mut rng, &shape);
+        if rng.u32(0..4) == 0 {
+            a = without_intercepts(&a);
+        }
         let mut other = shape.clone();
         for part in [&mut other.intake.missing, &mut other.intake.infinities] {
             *part ^= rng.u32(0..4) == 0;
@@ -424,12 +446,13 @@ fn bounds_say_exactly_what_their_definition_says() {
 
         // Columns: every tree in one, some without any.
         let start = models[0].intercepts().iter().any(|&value| value != 0.0);
-        let kind = rng.usize(usize::from(start)..4);
+        let kind = if start { rng.usize(1..4) } else { rng.usize(0..4) };
         let intercept = [Intercept::None, Intercept::Scaled, Intercept::Free, Intercept::Counted][kind];
         intercepts[kind] += 1;
         let count = rng.usize(1..=4);
         let mut columns = vec![Vec::new(); count];
         (0..a.trees().len() as u32).for_each(|tree| columns[rng.usize(0..count)].push(tree));
+        assert!(!start || bounds.set_columns(Intercept::None, columns.clone()).is_err());
         bounds.set_columns(intercept, columns.clone()).unwrap();
         let family = bounds.family().unwrap();
         let balanced = if kind >= 2 { a.intercepts().len() } else { 0 };
