@@ -1,5 +1,6 @@
 //! Flags and their help.
 
+mod ask;
 mod pack;
 mod prune;
 mod verify;
@@ -13,6 +14,7 @@ use secateur::{DomainFile, ModelFile, resolve_domain};
 use crate::output::complain;
 use crate::shell::{Completions, Man};
 use crate::table::Reading;
+pub(crate) use ask::Ask;
 pub(crate) use pack::{Pack, SelfTest};
 pub(crate) use prune::{Keep, Method, Prune, Solver};
 pub(crate) use verify::{Verify, VerifyMany};
@@ -46,6 +48,7 @@ Examples:
   secateur predict model.json --data table.csv   what does it predict?
   secateur verify model.txt model.onnx           do they decide alike?
   secateur verify-many pairs.csv                 which of many pairs do?
+  secateur ask model.json range                  what can this model do?
   secateur domain table.csv -o inputs.toml       which inputs can occur?
   secateur pack model.json -o model.spk          small and fast, same bits
 
@@ -58,6 +61,7 @@ pub(crate) enum Command {
     Predict(Predict),
     Verify(Verify),
     VerifyMany(VerifyMany),
+    Ask(Ask),
     Domain(Domain),
     Pack(Pack),
     SelfTest(SelfTest),

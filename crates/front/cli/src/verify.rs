@@ -19,7 +19,7 @@ use secateur_model::Ensemble;
 use crate::arguments::{Verbosity, Verify};
 use crate::failure::Ending;
 use crate::output::{Output, PageFile, json_text};
-use crate::table::{MOST_VALUES, Table};
+use crate::table::{MOST_VALUES, Reading, Table};
 use crate::terminal::fit_stdout;
 use crate::{interrupt, model, output, progress};
 
@@ -47,7 +47,9 @@ pub(crate) fn run(command: &Verify, verbosity: Verbosity) -> Result<Ending> {
     }
     let page = PageFile::open(command.report.as_deref(), &taken)?;
     let domain = command.domain(&first.file)?;
-    let rows = read_rows(command, first.file.ensemble(), verbosity)?;
+    let data = command.data.as_deref();
+    let rows =
+        read_rows(data, command.target.as_deref(), &command.reading, first.file.ensemble(), verbosity)?;
     let options = VerifyOptions {
         band: command.band.0,
         threshold: command.threshold,
@@ -231,14 +233,20 @@ pub(crate) fn watched<T: Send>(
 }
 
 /// The rows of the table, row after row.
-fn read_rows(command: &Verify, ensemble: &Ensemble, verbosity: Verbosity) -> Result<Vec<f64>> {
-    let Some(path) = &command.data else {
-        if command.target.is_some() {
+pub(crate) fn read_rows(
+    data: Option<&Path>,
+    target: Option<&str>,
+    reading: &Reading,
+    ensemble: &Ensemble,
+    verbosity: Verbosity,
+) -> Result<Vec<f64>> {
+    let Some(path) = data else {
+        if target.is_some() {
             bail!("--target goes with --data");
         }
         return Ok(Vec::new());
     };
-    let mut table = Table::open(path, ensemble, command.target.as_deref(), &command.reading)?;
+    let mut table = Table::open(path, ensemble, target, reading)?;
     table.header_note().into_iter().for_each(|note| verbosity.note(note));
     let (mut all, mut chunk) = (Vec::new(), Vec::new());
     let mut count = 0;

@@ -40,6 +40,8 @@
 //! # The other calls
 //! - [`verify`]: do two models, of any supported formats, decide alike on every input?
 //! - [`verify_scores`]: how far can the scores of two models be apart, on every input?
+//! - [`ask`](mod@ask): what can one model do? The range of its scores, what changing a column does, whether a
+//!   score ever falls, which classes it decides.
 //! - [`check`]: does a certificate prove that two models decide alike?
 //! - [`predict`], [`values`] and [`raw_scores`]: predictions with exactly the bits of the model's
 //!   own library.
@@ -58,7 +60,7 @@
 //! page of [`PruneReport`] and [`VerifyReport`], so that every interface reports the same.
 //!
 //! # Where to read
-//! `prune`, `verify`, `check`, `pack` (with `pack_source` and `pack_quantised`), `predict`,
+//! `prune`, `verify`, `ask`, `check`, `pack` (with `pack_source` and `pack_quantised`), `predict`,
 //! `describe` and `propose` are one job each; in `prune` and `verify`, `words` says what is told of
 //! a result. `budget` is the limit of a whole call, `checkpoint` keeps a search in a file, `domain`
 //! has words and rows of a domain, `page` turns results into the data of an HTML page, and
@@ -70,6 +72,7 @@
 //! `secateur-formats` (files), `secateur-certificate` and `secateur-checker` (what a proof is),
 //! `secateur-oracle` and `secateur-prune` (the search). It re-exports what callers need of them.
 
+pub mod ask;
 mod budget;
 mod check;
 mod checkpoint;

@@ -58,7 +58,7 @@ impl VerifyReport<'_> {
 }
 
 /// The value of a column in a row, as people read it.
-pub(super) fn value_words(
+pub(crate) fn value_words(
     labels: &LabelMatch<'_>,
     feature: FeatureId,
     value: f64,
@@ -73,7 +73,7 @@ pub(super) fn value_words(
 }
 
 /// The labels of a row by column, for values that stand for labels.
-pub(super) fn of_row(labels: &LabelMatch<'_>, features: &Features, row: &[f64]) -> Map<String, Value> {
+pub(crate) fn of_row(labels: &LabelMatch<'_>, features: &Features, row: &[f64]) -> Map<String, Value> {
     let label = |(index, &value): (usize, &f64)| {
         let feature = FeatureId::new(index);
         let label = labels.label(feature, value)?;

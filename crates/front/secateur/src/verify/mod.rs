@@ -26,6 +26,7 @@ use crate::checkpoint::Checkpoint;
 use crate::domain::OutsideRows;
 use crate::error::Error;
 use crate::prune::threads;
+pub(crate) use labels::{of_row as row_labels, value_words};
 pub use scores::{ScoreOptions, ScoreOutcome, ScoreReport, ScoreVerification, verify_scores};
 pub(crate) use scores::{probability as score_probability, upper};
 pub use words::VerifyReport;
