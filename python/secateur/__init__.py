@@ -6,7 +6,7 @@ Three lines make a fitted classifier smaller without changing a single decision:
 >>> result = secateur.prune(fitted, X)     # doctest: +SKIP
 >>> smaller = result.model                 # doctest: +SKIP
 
-`verify` proves that two models decide alike or finds an input on which they do not, `verify_many` does so for many pairs, `check` checks a
+`verify` proves that two models decide alike or finds an input on which they do not, `verify_many` does so for many pairs, `ask` answers what one model can do, `check` checks a
 certificate, `pack` makes a model small and fast without changing a bit of its scores, `inspect` says what a model is,
 `load` reads one, `offers` measures what would make it smaller, `Domain` says which inputs can occur. `PrunedClassifier` does fitting and pruning as
 one scikit-learn estimator.
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from secateur._ask import Answer, Questions, ask
 from secateur._check import check
 from secateur._domain import Domain
 from secateur._errors import CertificateError, OptionError
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from secateur._estimator import PrunedClassifier
 
 __all__ = [
+    "Answer",
     "CertificateError",
     "ComparisonError",
     "Domain",
@@ -53,11 +55,13 @@ __all__ = [
     "PairResult",
     "PrunedClassifier",
     "Pruning",
+    "Questions",
     "ScoreVerification",
     "SecateurError",
     "Unproved",
     "Verification",
     "__version__",
+    "ask",
     "check",
     "inspect",
     "load",

@@ -181,6 +181,20 @@ def verify(
     crew: Any = None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> dict[str, Any]: ...
+def rules_from_toml(text: str) -> tuple[list[str], str | None]: ...
+def ask(
+    model: Model,
+    question: str,
+    rows: NDArray[np.float64] | None = None,
+    *,
+    threshold: float | None = None,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    missing: bool = True,
+    domain: tuple[str, list[Model]] | None = None,
+    certificate: str | None = None,
+) -> dict[str, Any]: ...
 def offers(model: Model, rows: NDArray[np.float64] | None = None, *, time_limit: float = 10.0) -> str: ...
 def prune(
     model: Model,

@@ -57,27 +57,32 @@ impl Rules {
 
     /// Reads the text of a file.
     pub fn parse(text: &str) -> Result<Self, RulesError> {
-        let table: toml::Table =
-            text.parse().map_err(|error: toml::de::Error| wrong("this is no TOML", error.message()))?;
-        let value = serde_json::to_value(table).map_err(|error| wrong("the file", &error.to_string()))?;
-        Self::from_json(&value)
-    }
-
-    /// The same from JSON with the same keys: `{"domain", "rule": [...]}`.
-    pub fn from_json(value: &Value) -> Result<Self, RulesError> {
-        let file = Keys::of("the file", value, &["domain", "rule"])?;
-        let domain = file.text("domain")?.map(PathBuf::from);
-        let rules = match file.get("rule") {
-            Some(Value::Array(rules)) if !rules.is_empty() => rules,
-            Some(Value::Array(_)) | None => return Err(wrong("the file", "it has no [[rule]]")),
-            Some(_) => return Err(wrong("rule", "write each rule as [[rule]]")),
-        };
+        let (rules, domain) = Self::tables(text)?;
         let questions = rules
             .iter()
             .enumerate()
             .map(|(at, rule)| question(&format!("rule {}", at + 1), rule))
             .collect::<Result<_, _>>()?;
-        Ok(Self { domain, questions })
+        Ok(Self { domain: domain.map(PathBuf::from), questions })
+    }
+
+    /// The rules of a text, each as a table, and the file of the domain that it names.
+    pub fn tables(text: &str) -> Result<(Vec<Value>, Option<String>), RulesError> {
+        let table: toml::Table =
+            text.parse().map_err(|error: toml::de::Error| wrong("this is no TOML", error.message()))?;
+        let value = serde_json::to_value(table).map_err(|error| wrong("the file", &error.to_string()))?;
+        let file = Keys::of("the file", &value, &["domain", "rule"])?;
+        let rules = match file.get("rule") {
+            Some(Value::Array(rules)) if !rules.is_empty() => rules.clone(),
+            Some(Value::Array(_)) | None => return Err(wrong("the file", "it has no [[rule]]")),
+            Some(_) => return Err(wrong("rule", "write each rule as [[rule]]")),
+        };
+        Ok((rules, file.text("domain")?))
+    }
+
+    /// The question of a single rule, as a table.
+    pub fn question(rule: &Value) -> Result<Question, RulesError> {
+        question("the rule", rule)
     }
 }
 
