@@ -32,7 +32,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::Model>()?;
     module.add_class::<packed::Packed>()?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
-    module.add_function(wrap_pyfunction!(verify::verify_scores, module)?)?;
     module.add_function(wrap_pyfunction!(prune::prune, module)?)?;
     module.add_function(wrap_pyfunction!(prune::offers, module)?)?;
     module.add_function(wrap_pyfunction!(unproved::prune_to_size, module)?)?;

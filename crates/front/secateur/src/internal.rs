@@ -1,6 +1,7 @@
 //! Items that the interfaces and tests of this workspace need besides the public API. They may
 //! change at any time.
 
+pub use crate::budget::watch_while;
 pub use crate::describe::transform_words;
 pub use secateur_certificate::FileDigest;
 

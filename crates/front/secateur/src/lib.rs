@@ -38,8 +38,8 @@
 //! ```
 //!
 //! # The other calls
-//! - [`verify`]: do two models, of any supported formats, decide alike on every input?
-//! - [`verify_scores`]: how far can the scores of two models be apart, on every input?
+//! - [`verify`]: do two models, of any supported formats, decide alike on every input? Or, for
+//!   [`Question::Scores`]: how far can their scores be apart?
 //! - [`check`]: does a certificate prove that two models decide alike?
 //! - [`predict`], [`values`] and [`raw_scores`]: predictions with exactly the bits of the model's
 //!   own library.
@@ -58,8 +58,7 @@
 //! page of [`PruneReport`] and [`VerifyReport`], so that every interface reports the same.
 //!
 //! # Where to read
-//! `prune`, `verify`, `check`, `pack` (with `pack_source` and `pack_quantised`), `predict`,
-//! `describe` and `propose` are one job each; in `prune` and `verify`, `words` says what is told of
+//! `prune`, `verify`, `check`, `pack` (with `source` and `quantised`), `predict`, `describe` and `propose` are one job each; in `prune` and `verify`, `words` says what is told of
 //! a result. `budget` is the limit of a whole call, `checkpoint` keeps a search in a file, `domain`
 //! has words and rows of a domain, `page` turns results into the data of an HTML page, and
 //! `prune/unproved` has the paper's baselines. `internal` is for the interfaces of this workspace
@@ -80,8 +79,6 @@ mod error;
 pub mod internal;
 mod logistic;
 mod pack;
-mod pack_quantised;
-mod pack_source;
 mod page;
 mod places;
 mod predict;
@@ -97,13 +94,13 @@ pub use describe::{Description, describe, describe_within};
 pub use domain::{OutsideRows, resolve_domain, resolve_domain_with};
 pub use error::Error;
 pub use logistic::probabilities;
+pub use pack::quantised::{LeafOptions, QuantisedPacking, pack_quantised};
+pub use pack::source::{
+    Beside, SourceOptions, SourcePacking, beside, check_source, pack_source, pack_source_pruned,
+};
 pub use pack::{
     Packing, PackingCheck, PackingError, check_packing, check_packing_covering, malformed_packing, pack,
     pack_pruned, pack_watched,
-};
-pub use pack_quantised::{LeafOptions, QuantisedPacking, pack_quantised};
-pub use pack_source::{
-    Beside, SourceOptions, SourcePacking, beside, check_source, pack_source, pack_source_pruned,
 };
 pub use places::Places;
 pub use predict::{Scorer, predict, raw_scores, values};
@@ -114,8 +111,8 @@ pub use prune::{
     accepted_rows, keep_scores, offers, prune, unproved,
 };
 pub use verify::{
-    ScoreOptions, ScoreOutcome, ScoreReport, ScoreVerification, Verification, VerifyOptions, VerifyReport,
-    verify, verify_scores,
+    DecisionsFound, Found, Question, ScoreOutcome, ScoresFound, Settled, Verification, VerifyOptions,
+    VerifyReport, verify,
 };
 
 pub use secateur_certificate::ReadError as CertificateError;

@@ -1,5 +1,8 @@
 //! The pipeline of `pack`: the same model, bit for bit, in a fraction of its bytes, checked and
-//! tested before it is handed out.
+//! tested before it is handed out. As source: `source`; with quantised leaves: `quantised`.
+
+pub(crate) mod quantised;
+pub(crate) mod source;
 
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
 use secateur_checker::{Asked, Scorer};
