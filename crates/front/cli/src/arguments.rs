@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use clap::{Args, Parser, Subcommand};
-use secateur::{DomainFile, ModelFile, resolve_domain};
+use secateur::{DomainFile, ModelFile, domain::resolve_domain};
 
 use crate::output::complain;
 use crate::shell::{Completions, Man};

@@ -8,9 +8,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use secateur::{
-    Budget, LeafOptions, ModelFile, Packing, PackingError, PruneOptions, Pruning, QuantisedPacking,
-    SourceForm, SourceLayout, SourceOptions, SourcePacking, Watch, pack_pruned, pack_quantised, pack_source,
-    pack_source_pruned, pack_watched, prune,
+    Budget, ModelFile, Packing, PruneOptions, Pruning, Watch,
+    pack::{
+        LeafOptions, PackingError, QuantisedPacking, SourceForm, SourceLayout, SourceOptions, SourcePacking,
+        pack_pruned, pack_quantised, pack_source, pack_source_pruned, pack_watched,
+    },
+    prune,
 };
 use secateur_runtime::Model;
 use serde_json::json;
@@ -32,7 +35,7 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
     let original = model::read(&command.model)?;
     let beside = match kind {
         Kind::File => &[],
-        Kind::Source(form) => secateur::beside(form),
+        Kind::Source(form) => secateur::pack::beside(form),
     };
     let beside: Vec<_> = beside
         .iter()
@@ -139,7 +142,8 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
         verbosity.note("note: interrupted; the best model that was proved by then is packed");
         return Ok(Ending::Interrupted);
     }
-    let done = pruning.is_none_or(|pruning| pruning.pruned.outcome != secateur::Outcome::BudgetReached);
+    let done =
+        pruning.is_none_or(|pruning| pruning.pruned.outcome != secateur::prune::Outcome::BudgetReached);
     Ok(if done { Ending::Done } else { Ending::Undecided })
 }
 

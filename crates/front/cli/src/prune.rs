@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
-use secateur::unproved::{Order, Scrutiny, prune_to_size, prune_without_proof};
+use secateur::prune::unproved::{Order, Scrutiny, prune_to_size, prune_without_proof};
 use secateur::{
-    Budget, Cancel, Claim, LinearSolver, MOST_ROWS, ModelFile, Outcome, Places, PruneOptions, PruneReport,
-    Pruning, Status, Watch, accepted_rows, offers, prune,
+    Budget, Cancel, Claim, ModelFile, Places, PruneOptions, PruneReport, Pruning, Watch, prune,
+    prune::{LinearSolver, MOST_ROWS, Outcome, Status, accepted_rows, offers},
 };
 use secateur_model::{ClassId, Ensemble};
 
@@ -283,7 +283,7 @@ fn options(
         solver,
         claim: match command.within {
             Some(within) => Claim::Scores { within },
-            None if command.keep == Keep::Scores => secateur::keep_scores(model),
+            None if command.keep == Keep::Scores => secateur::prune::keep_scores(model),
             None => Claim::Decisions { band: command.band.0 },
         },
         threshold: command.threshold,

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
 use secateur::internal::watch_while;
-use secateur::{Band, Budget, MOST_ROWS, Places, Progress, Settled, VerifyOptions, VerifyReport, verify};
+use secateur::{
+    Band, Budget, Places, Progress, Settled, VerifyOptions, VerifyReport, prune::MOST_ROWS, verify,
+};
 use secateur_model::Ensemble;
 
 use crate::arguments::{Verbosity, Verify};

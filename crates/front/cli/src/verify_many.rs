@@ -12,7 +12,7 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
 use secateur::internal::FileDigest;
-use secateur::{Band, Budget, Digest, Places, VerifyOptions, VerifyReport, verify};
+use secateur::{Band, Budget, Places, VerifyOptions, VerifyReport, check::Digest, verify};
 use serde_json::{Value, json};
 
 use crate::arguments::{Verbosity, VerifyMany};

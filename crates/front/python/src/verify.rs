@@ -8,7 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use secateur::{
-    Answer, DecisionsFound, Found, Places, Question, StopReason, Undecided, VerifyOptions, VerifyReport,
+    Places, Question, VerifyOptions, VerifyReport,
+    verify::{Answer, DecisionsFound, Found, StopReason, Undecided},
 };
 
 use crate::crew::Helpers;

@@ -2,7 +2,7 @@
 //! change at any time.
 
 pub use crate::budget::watch_while;
-pub use crate::describe::transform_words;
+pub use crate::describe::decision::transform_words;
 pub use secateur_certificate::FileDigest;
 
 /// Text for people: escaped, grouped, wrapped.

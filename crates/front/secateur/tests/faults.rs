@@ -8,7 +8,7 @@
 use std::sync::Mutex;
 
 use secateur::{
-    Budget, CertifyError, Error, ModelFile, PruneOptions, Settled, VerifyOptions, Watch, prune, verify,
+    Budget, Error, ModelFile, PruneOptions, Settled, VerifyOptions, Watch, prune, prune::CertifyError, verify,
 };
 use secateur_oracle::{Fault, with_fault};
 

@@ -1,5 +1,5 @@
-//! One claim about two models, whatever it is about: the road that `prune` and its certificates
-//! take.
+//! One claim about two models, whatever it is about: `prune` and its certificates ask the search
+//! through this module alone.
 
 use std::io::{self, Write};
 

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use secateur::{Choice, Effort, Moves, Objective, Unit};
+use secateur::{
+    Effort,
+    prune::{Choice, Moves, Objective, Unit},
+};
 
 use super::Inputs;
 use crate::table::Reading;

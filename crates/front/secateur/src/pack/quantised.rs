@@ -94,7 +94,7 @@ pub struct QuantisedPacking {
 /// it. Its certificate then claims nothing about decisions.
 ///
 /// ```
-/// use secateur::{Budget, LeafBits, LeafOptions, ModelFile, SourceForm, SourceOptions, pack_quantised};
+/// use secateur::{Budget, ModelFile, pack::{LeafBits, LeafOptions, SourceForm, SourceOptions, pack_quantised}};
 /// use std::time::Duration;
 ///
 /// let model = ModelFile::parse(secateur::demo::MODEL)?;

@@ -104,13 +104,13 @@ pub struct SourcePacking {
 /// [`PackingError::Stopped`].
 ///
 /// ```
-/// use secateur::{ModelFile, SourceForm, SourceOptions};
+/// use secateur::{ModelFile, pack::{SourceForm, SourceOptions}};
 ///
 /// let model = ModelFile::parse(secateur::demo::MODEL)?;
 /// let options = SourceOptions { test: true, ..SourceOptions::new(SourceForm::C, "loans.c", "loans") };
-/// let source = secateur::pack_source(&model, &options, &mut |_| true)?;
+/// let source = secateur::pack::pack_source(&model, &options, &mut |_| true)?;
 /// assert!(String::from_utf8(source.bytes.clone())?.contains("void loans_raw(const double *row, double *scores)"));
-/// assert!(secateur::check_source(&model, &source.bytes, &source.certificate)?.is_valid());
+/// assert!(secateur::pack::check_source(&model, &source.bytes, &source.certificate)?.is_valid());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn pack_source(

@@ -21,10 +21,11 @@ use std::time::{Duration, Instant};
 use secateur_formats::{Edit, ModelFile};
 use secateur_model::{ClassId, Cut, Ensemble};
 use secateur_oracle::{Cancel, Claimed, CompareError, Crew, Judgement, Options, SearchBudget, has_inputs};
-use secateur_prune::{
-    Certificate, CertifyError, Claim, Config, Outcome, Pass, PruneError, Pruned, RowsSeen, Watch, certify,
-    prune_model, rows_seen, unpruned,
+pub use secateur_prune::{
+    Certificate, CertifyError, Choice, Claim, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass,
+    PruneError, Pruned, RowsSeen, Size, Status, Unit, Watch,
 };
+use secateur_prune::{Config, certify, prune_model, rows_seen, unpruned};
 
 use crate::budget::{Budget, watch_while};
 use crate::checkpoint::PruneCheckpoint;

@@ -111,8 +111,8 @@ pub fn prune_to_size(
 /// only serve to measure accuracy and may be empty.
 ///
 /// ```
-/// use secateur::unproved::{Scrutiny, prune_without_proof};
-/// use secateur::{Budget, ModelFile, PruneOptions, Watch, demo};
+/// use secateur::prune::unproved::{Scrutiny, prune_without_proof};
+/// use secateur::{Budget, demo, ModelFile, PruneOptions, Watch};
 /// let model = ModelFile::parse(demo::MODEL)?;
 /// let rows = vec![0.0; 10 * model.ensemble().features().len()];
 /// let (options, budget) = (PruneOptions::default(), Budget::default());

@@ -23,7 +23,10 @@ use std::time::Instant;
 use secateur_checker::aligned;
 use secateur_formats::{ModelFile, threshold_cut};
 use secateur_model::{Accepted, ClassLabels, Domain, Ensemble};
-use secateur_oracle::{Band, CompareError, Crew, Layout, Options, Progress, SearchBudget, StopReason};
+pub use secateur_oracle::{
+    Band, CompareError, Counterexample, Progress, ScorePoint, StopReason, Undecided, Verdict as Answer,
+};
+use secateur_oracle::{Crew, Layout, Options, SearchBudget};
 use secateur_prune::{CertifyError, have_checked};
 
 use crate::budget::Budget;
@@ -217,7 +220,7 @@ impl Verification {
 /// another thread how far the search has come.
 ///
 /// ```
-/// use secateur::{Budget, ModelFile, Question, Settled, VerifyOptions, demo, verify};
+/// use secateur::{Budget, demo, ModelFile, Question, Settled, verify, VerifyOptions};
 /// let model = ModelFile::parse(demo::MODEL)?;
 /// let options = VerifyOptions { certificate: true, ..VerifyOptions::default() };
 /// let same = verify(&model, &model, &[], &options, &Budget::default(), &Default::default())?;
