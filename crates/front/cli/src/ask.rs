@@ -7,50 +7,48 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use secateur::Budget;
-use secateur::ask::{Condition, Options, Outcome, Question, Report, Rules, ask};
+use secateur::ask::{Condition, Options, Question, Report, Rules, ask};
+use secateur::{Budget, Settled};
 
-use crate::arguments::{Ask, Verbosity};
+use crate::arguments::{Ask, Inputs, Verbosity};
 use crate::failure::Ending;
-use crate::output::{Output, json_text};
+use crate::output::{Files, json_text};
 use crate::terminal::fit_stdout;
 use crate::verify::{read_rows, watched};
-use crate::{interrupt, model, output};
+use crate::{interrupt, model};
 
 pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
     let read = model::read(&command.model)?;
     let rules = rules(command)?;
-    let mut taken: Vec<(&Path, &str)> = vec![(&command.model, "the model")];
-    taken.extend(command.data.as_deref().map(|path| (path, "the table")));
-    taken.extend(command.domain.as_deref().map(|path| (path, "the domain")));
     let places: Vec<Option<PathBuf>> = match &command.certificate {
         Some(path) if rules.of_file => {
             (1..=rules.questions.len()).map(|at| Some(numbered(path, at))).collect()
         }
         path => vec![path.clone(); rules.questions.len()],
     };
-    let mut outs = Vec::new();
-    for path in &places {
-        outs.push(match path {
-            Some(path) => {
-                output::refuse_to_overwrite(path, &taken)?;
-                Some(Output::open(Some(path))?)
-            }
-            None => None,
-        });
-    }
-    let domain = command.domain(rules.domain, &read.file)?;
+    let inputs = match (&command.inputs, rules.domain) {
+        (own @ (Inputs { domain: Some(_), .. } | Inputs { no_missing: true, .. }), _) | (own, None) => {
+            own.domain(&read.file)?
+        }
+        (_, domain) => Inputs { domain, no_missing: false }.domain(&read.file)?,
+    };
     let data = command.data.as_deref();
     let rows = read_rows(data, command.target.as_deref(), &command.reading, read.file.ensemble(), verbosity)?;
     let options = Options {
-        domain,
+        domain: inputs,
         threshold: command.threshold,
         threads: command.threads,
         seed: command.seed,
         labels: None,
     };
     let mut ending = Ending::Done;
-    for ((question, place), out) in rules.questions.iter().zip(&places).zip(outs) {
+    for (question, place) in rules.questions.iter().zip(&places) {
+        let mut files = Files::reading([
+            (Some(&*command.model), "the model"),
+            (data, "the table"),
+            (command.inputs.domain.as_deref(), "the domain"),
+        ]);
+        let certificate = files.open(place.as_deref(), "the certificate")?;
         let budget = Budget::maybe(command.time_limit.map(|limit| limit.0));
         let shared = Arc::default();
         // The first signal ends the search with what is known.
@@ -59,22 +57,14 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
             watched(&shared, verbosity, || ask(&read.file, question, &rows, &options, &budget, &shared));
         drop(listening);
         let answer = answer.map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
-        let mut files = Vec::new();
-        let mut written = None;
-        if let (Some(proof), Some(mut out), Some(place)) = (&answer.certificate, out, place) {
-            out.write(proof)?;
-            out.complete()?;
-            files.push((place.display().to_string(), out));
-            written = Some(place.display().to_string());
-        }
-        let report = Report { model: &read.file, answer: &answer, certificate: written.as_deref() };
+        let certificate = files.fill(certificate, answer.certificate.as_deref())?;
+        let report = Report { model: &read.file, answer: &answer, certificate: certificate.as_deref() };
         let text = match command.json {
             true => json_text(&report.json())?,
             false => fit_stdout(&report.words(verbosity == Verbosity::Verbose)),
         };
-        let written = output::finish_all(files)?;
-        output::print(&text).map_err(|error| output::after_writing(error, &written))?;
-        if place.is_some() && answer.outcome == Outcome::Proved && !answer.checked() {
+        files.finish(&text)?;
+        if place.is_some() && answer.outcome == Settled::Proved && !answer.checked() {
             verbosity
                 .note("note: the time was too short for the certificate and its check, so it is not written");
         }
@@ -82,10 +72,10 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
             return Ok(Ending::Interrupted);
         }
         ending = match (ending, answer.outcome) {
-            (Ending::Refuted, _) | (_, Outcome::Refuted) => Ending::Refuted,
-            (_, Outcome::Proved) if place.is_some() && !answer.checked() => Ending::Undecided,
-            (ending, Outcome::Proved) => ending,
-            (_, Outcome::Open) => Ending::Undecided,
+            (Ending::Refuted, _) | (_, Settled::Refuted) => Ending::Refuted,
+            (_, Settled::Proved) if place.is_some() && !answer.checked() => Ending::Undecided,
+            (ending, Settled::Proved) => ending,
+            (_, Settled::Open) => Ending::Undecided,
         };
     }
     Ok(ending)

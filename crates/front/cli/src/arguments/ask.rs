@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
 use clap::Args;
-use secateur::ModelFile;
 
-use super::domain;
+use super::Inputs;
 use crate::table::Reading;
 use crate::verify::Limit;
 
@@ -65,13 +63,8 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "P")]
     pub(crate) threshold: Option<f64>,
 
-    /// Ask about what is in this domain: a TOML file that says which inputs can occur (see the guide, domains)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) domain: Option<PathBuf>,
-
-    /// Leave missing values out: the short form of a domain with `missing = false`
-    #[arg(long, conflicts_with = "domain")]
-    pub(crate) no_missing: bool,
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
 
     /// Stop with each question after this time: 500ms, 30s, 10m, 2h
     #[arg(long, value_name = "TIME")]
@@ -103,11 +96,4 @@ pub(crate) struct Ask {
     /// Print one JSON object for each question
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-impl Ask {
-    /// The domain of the questions, where `file` is the one that rules name.
-    pub(crate) fn domain(&self, file: Option<PathBuf>, model: &ModelFile) -> Result<secateur::Domain> {
-        domain(self.domain.as_ref().or(file.as_ref()), self.no_missing, model)
-    }
 }

@@ -6,13 +6,13 @@
 //! the scores that the model's own library computes for them.
 //!
 //! ```
-//! use secateur::ask::{Options, Outcome, Question, ask};
-//! use secateur::{Budget, ModelFile, demo};
+//! use secateur::ask::{Options, Question, ask};
+//! use secateur::{Budget, ModelFile, Settled, demo};
 //!
 //! let model = ModelFile::parse(demo::MODEL)?;
 //! let question = Question::range();
 //! let answer = ask(&model, &question, &[], &Options::default(), &Budget::default(), &Default::default())?;
-//! assert_eq!(answer.outcome, Outcome::Proved);
+//! assert_eq!(answer.outcome, Settled::Proved);
 //! assert!(answer.checked() && answer.scores[0].at_least < answer.scores[0].at_most);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -39,6 +39,7 @@ use thiserror::Error;
 use crate::budget::Budget;
 use crate::error::Error;
 use crate::prune::threads;
+use crate::verify::Settled;
 pub use rules::{Rules, RulesError};
 pub use when::Condition;
 pub use words::Report;
@@ -123,28 +124,6 @@ pub struct Options {
     pub labels: Option<ClassLabels>,
 }
 
-/// What is known after a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Proved: it holds on every input of the domain; or bounds were asked for and are proved.
-    Proved,
-    /// Refuted: the rows show it.
-    Refuted,
-    /// Neither.
-    Open,
-}
-
-impl Outcome {
-    /// The outcome in one word, for scripts.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Proved => "proved",
-            Self::Refuted => "refuted",
-            Self::Open => "open",
-        }
-    }
-}
-
 /// What is known of one score.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bounds {
@@ -190,7 +169,7 @@ pub struct Answer {
     /// The question.
     pub question: Question,
     /// What is known.
-    pub outcome: Outcome,
+    pub outcome: Settled,
     /// The rows that show it: the lowest and the highest score of each output; the two rows that
     /// differ in the moved columns; the row of another class.
     pub rows: Vec<Row>,
@@ -301,7 +280,7 @@ pub fn ask(
     let accepted = Grid::common_intake(&[model]).map_err(CompareError::from)?;
     let mut answer = Answer {
         question: question.clone(),
-        outcome: Outcome::Open,
+        outcome: Settled::Open,
         rows: Vec::new(),
         scores: Vec::new(),
         moved: None,
@@ -424,7 +403,7 @@ impl Asking<'_> {
             let [at_least, at_most] = [at_least, at_most].map(Some);
             limits.push(OutputRange { output: output as u32, at_least, at_most });
         }
-        answer.outcome = Outcome::Proved;
+        answer.outcome = Settled::Proved;
         search.budget.deadline = end;
         let (_, nodes, writer) = one.certify_range(&limits, &shown, &self.last(&search), Vec::new())?;
         answer.nodes += nodes;
@@ -488,7 +467,7 @@ impl Asking<'_> {
                 let measured = comparison.measure(&search);
                 show(answer, &measured.at_least);
                 moved.at_most = Some(measured.at_most);
-                answer.outcome = Outcome::Proved;
+                answer.outcome = Settled::Proved;
                 answer.ended = measured.ended;
                 answer.reason = measured.stopped.map(stopped);
                 let (_, nodes, writer) =
@@ -501,11 +480,11 @@ impl Asking<'_> {
                 answer.nodes = nodes;
                 match found {
                     Limit::Within => {
-                        answer.outcome = Outcome::Proved;
+                        answer.outcome = Settled::Proved;
                         moved.at_most = Some(limit);
                     }
                     Limit::Exceeded(point) => {
-                        answer.outcome = Outcome::Refuted;
+                        answer.outcome = Settled::Refuted;
                         show(answer, &point);
                     }
                     Limit::Stopped(reason) => answer.reason = Some(stopped(reason)),
@@ -540,9 +519,9 @@ impl Asking<'_> {
         let (compared, writer) = comparison.certify(&search, Vec::new())?;
         answer.nodes = compared.nodes;
         match compared.verdict {
-            Verdict::Identical => answer.outcome = Outcome::Proved,
+            Verdict::Identical => answer.outcome = Settled::Proved,
             Verdict::Different(example) => {
-                answer.outcome = Outcome::Refuted;
+                answer.outcome = Settled::Refuted;
                 answer.rows = twins.rows(&example.row).map(|row| self.row(row)).into();
             }
             Verdict::Undecided(Undecided::Stopped(reason)) => answer.reason = Some(stopped(reason)),
@@ -566,7 +545,7 @@ impl Asking<'_> {
         // Tree by tree is one look at the model, and says more than a search; the checker decides.
         let bytes = twins.treewise(output, down)?;
         if let Ok(Some(bytes)) = self.checked(bytes) {
-            (answer.outcome, answer.bits) = (Outcome::Proved, true);
+            (answer.outcome, answer.bits) = (Settled::Proved, true);
             return Ok(Some(bytes));
         }
         let search = self.search();
@@ -621,9 +600,9 @@ impl Asking<'_> {
 
     fn held(&self, held: Held, answer: &mut Answer, rows: impl FnOnce(Vec<f64>) -> Vec<Vec<f64>>) {
         match held {
-            Held::Holds => answer.outcome = Outcome::Proved,
+            Held::Holds => answer.outcome = Settled::Proved,
             Held::Fails(row) => {
-                answer.outcome = Outcome::Refuted;
+                answer.outcome = Settled::Refuted;
                 answer.rows = rows(row).into_iter().map(|row| self.row(row)).collect();
             }
             Held::Stopped(reason) => {

@@ -2,12 +2,12 @@
 
 use secateur_formats::{DomainFile, ModelFile, logistic_probability};
 use secateur_model::{Decision, Ensemble, FeatureId, LabelMatch, NumberType};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{Answer, Outcome, Question, Row};
+use super::{Answer, Question, Row};
 use crate::domain::inputs_words;
 use crate::text::{entry, number, plain, printable};
-use crate::verify::{json_number, row_labels, value_words};
+use crate::verify::{Settled, json_number, row_json, row_labels, used_columns, value_words};
 
 /// How many columns of a row are printed unless all are asked for.
 const SHOWN: usize = 12;
@@ -85,7 +85,7 @@ impl Report<'_> {
         };
         let names = self.moved_names();
         match (&answer.question, answer.outcome) {
-            (Question::Range { at_least: None, at_most: None }, Outcome::Proved) => {
+            (Question::Range { at_least: None, at_most: None }, Settled::Proved) => {
                 let one = |own: &super::Bounds| {
                     let reached = |row: usize| answer.rows[row].scores[own.output];
                     let both = reached(own.lowest) == own.at_least && reached(own.highest) == own.at_most;
@@ -106,14 +106,14 @@ impl Report<'_> {
                     (None, high) => format!("at most {}", plain(high.unwrap_or(f64::INFINITY))),
                 };
                 match outcome {
-                    Outcome::Proved => format!("every raw score is {limits}, on {inputs}"),
-                    Outcome::Refuted => {
+                    Settled::Proved => format!("every raw score is {limits}, on {inputs}"),
+                    Settled::Refuted => {
                         format!("not every raw score is {limits}: a row of {inputs} shows it")
                     }
-                    Outcome::Open => undecided("that every raw score is so"),
+                    Settled::Open => undecided("that every raw score is so"),
                 }
             }
-            (Question::Moves { at_most: None, .. }, Outcome::Proved) => {
+            (Question::Moves { at_most: None, .. }, Settled::Proved) => {
                 let (most, least) = self.moved();
                 let keeps = answer.moved.as_ref().and_then(|moved| moved.keeps_above).map_or_else(
                     String::new,
@@ -133,21 +133,21 @@ impl Report<'_> {
             (Question::Moves { at_most, .. }, outcome) => {
                 let limit = plain(at_most.unwrap_or_default());
                 match outcome {
-                    Outcome::Proved => {
+                    Settled::Proved => {
                         format!("changing {names} alone moves no raw score by more than {limit}, on {inputs}")
                     }
-                    Outcome::Refuted => {
+                    Settled::Refuted => {
                         format!(
                             "changing {names} alone moves a raw score by {}, which is more than {limit}: two rows of {inputs} show it",
                             self.moved().1
                         )
                     }
-                    Outcome::Open => undecided(&format!(
+                    Settled::Open => undecided(&format!(
                         "that changing {names} alone moves no raw score by more than {limit}"
                     )),
                 }
             }
-            (Question::Keeps { .. }, Outcome::Proved) => {
+            (Question::Keeps { .. }, Settled::Proved) => {
                 let band = answer.rounding.unwrap_or_default();
                 let rounding = if band > 0.0 {
                     format!(", wherever the winner leads by more than {}, its rounding", plain(band))
@@ -156,10 +156,10 @@ impl Report<'_> {
                 };
                 format!("changing {names} alone never changes the decision, on {inputs}{rounding}")
             }
-            (Question::Keeps { .. }, Outcome::Refuted) => {
+            (Question::Keeps { .. }, Settled::Refuted) => {
                 format!("changing {names} alone changes the decision: two rows of {inputs} show it")
             }
-            (Question::Keeps { .. }, Outcome::Open) => {
+            (Question::Keeps { .. }, Settled::Open) => {
                 undecided(&format!("that changing {names} alone changes no decision"))
             }
             (Question::Monotone { down, .. }, outcome) => {
@@ -169,10 +169,10 @@ impl Report<'_> {
                     "{score} never {never} when {names} rises and all else stays ({names} not missing)"
                 );
                 match outcome {
-                    Outcome::Proved if answer.bits => {
+                    Settled::Proved if answer.bits => {
                         format!("{claim}, on {inputs}, bit for bit: each tree keeps the order")
                     }
-                    Outcome::Proved => {
+                    Settled::Proved => {
                         let most = 2.0 * answer.rounding.unwrap_or_default();
                         let off = if most > 0.0 {
                             format!(
@@ -184,20 +184,20 @@ impl Report<'_> {
                         };
                         format!("{claim}, on {inputs}, in exact arithmetic{off}")
                     }
-                    Outcome::Refuted => format!(
+                    Settled::Refuted => format!(
                         "{score} {never} when {names} rises and all else stays: two rows of {inputs} show it"
                     ),
-                    Outcome::Open => undecided(&format!("that {claim}")),
+                    Settled::Open => undecided(&format!("that {claim}")),
                 }
             }
             (Question::Decides { .. }, outcome) => {
                 let classes = self.classes().join(" or ");
                 match outcome {
-                    Outcome::Proved => format!("the model always decides {classes}, on {inputs}"),
-                    Outcome::Refuted => {
+                    Settled::Proved => format!("the model always decides {classes}, on {inputs}"),
+                    Settled::Refuted => {
                         format!("the model does not always decide {classes}: a row of {inputs} shows it")
                     }
-                    Outcome::Open => undecided(&format!("that the model always decides {classes}")),
+                    Settled::Open => undecided(&format!("that the model always decides {classes}")),
                 }
             }
         }
@@ -231,9 +231,9 @@ impl Report<'_> {
     pub fn words(&self, verbose: bool) -> String {
         let answer = self.answer;
         let known = match answer.outcome {
-            Outcome::Proved if answer.checked() => "proved",
-            Outcome::Proved => "proved by the search, and not checked in the time given",
-            outcome => outcome.name(),
+            Settled::Proved if answer.checked() => "proved",
+            Settled::Proved => "proved by the search, and not checked in the time given",
+            outcome => outcome_name(outcome),
         };
         let mut lines = vec![format!("{}: {known}", answer.question.name())];
         lines.push(entry("answer", &self.sentence()));
@@ -247,7 +247,7 @@ impl Report<'_> {
                 format!("between {low:.6} and {high:.6} for these scores, before the library rounds it");
             lines.push(entry("probability", &words));
         }
-        if !answer.ended && answer.outcome == Outcome::Proved {
+        if !answer.ended && answer.outcome == Settled::Proved {
             let why = answer.reason.unwrap_or("the budget was used up");
             lines.push(entry("search", &format!("{why}: the bounds hold, and nearer ones may")));
         }
@@ -285,13 +285,10 @@ impl Report<'_> {
     fn row_words(&self, row: &Row, labels: Option<&LabelMatch<'_>>, verbose: bool) -> String {
         let model = self.ensemble();
         let kind = model.intake().number;
-        let used = |column: &FeatureId| {
-            let mut splits = model.trees().iter().flat_map(|tree| tree.splits());
-            splits.any(|split| split.feature == *column)
-        };
+        let used = used_columns(&[model]);
         let moved = &self.answer.columns;
         let others = (0..row.values.len()).map(FeatureId::new).filter(|column| !moved.contains(column));
-        let others = others.filter(|column| verbose || used(column));
+        let others = others.filter(|column| verbose || used[column.index()]);
         let columns: Vec<FeatureId> = moved.iter().copied().chain(others).collect();
         let most = if verbose { columns.len() } else { SHOWN.max(moved.len()) };
         let value = |&column: &FeatureId| {
@@ -332,7 +329,7 @@ impl Report<'_> {
         };
         json!({
             "question": answer.question.name(),
-            "outcome": answer.outcome.name(),
+            "outcome": outcome_name(answer.outcome),
             "sentence": self.sentence(),
             "reason": answer.reason,
             "scores": answer.scores.iter().map(bounds).collect::<Vec<_>>(),
@@ -364,19 +361,22 @@ impl Report<'_> {
     fn row_json(&self, row: &Row) -> Value {
         let model = self.ensemble();
         let features = model.features();
-        let input: Map<String, Value> = row
-            .values
-            .iter()
-            .enumerate()
-            .map(|(index, &value)| (features.name(FeatureId::new(index)).into_owned(), json_number(value)))
-            .collect();
         let own = self.model.ensemble();
         let labels = LabelMatch::new(own, own).ok().map(|labels| row_labels(&labels, features, &row.values));
         json!({
-            "input": input,
+            "input": row_json(features, &row.values),
             "labels": labels.unwrap_or_default(),
             "scores": row.scores.iter().map(|&score| json_number(score)).collect::<Vec<_>>(),
             "class": row.class.map(|class| model.classes().text(class).into_owned()),
         })
+    }
+}
+
+/// The outcome in one word, for scripts.
+fn outcome_name(outcome: Settled) -> &'static str {
+    match outcome {
+        Settled::Proved => "proved",
+        Settled::Refuted => "refuted",
+        Settled::Open => "open",
     }
 }
