@@ -239,7 +239,7 @@ def _settled(values: np.ndarray, how: str, reader: Reader) -> np.ndarray:
             if how == "once":
                 return once
             read = wide if reader.wide else wide.astype(np.float32)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"X cannot be read as numbers: {error}") from None
     if not np.array_equal(once, read, equal_nan=True):
         raise InputError(
@@ -321,6 +321,8 @@ def _columns(X: Any, reader: Reader | None = None) -> tuple[dict[str, Any] | Non
         pairs = [(name, _Arrow.of(X.column(at))) for at, name in enumerate(names)]
         container = "columns" if hasattr(X, "to_batches") else "batch"
     elif hasattr(X, "collect_schema") and hasattr(X, "collect") or hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        if hasattr(X, "compute"):
+            raise InputError("X is a frame whose values are not computed yet; give X.compute()")
         X = _collected(X, reader) if hasattr(X, "collect") else X
         container = "polars" if type(X).__module__.partition(".")[0] == "polars" else "pandas"
         texts = [str(column) for column in X.columns]
@@ -500,9 +502,17 @@ def _missing(column: Any) -> int:
     """How many values of a column are missing."""
     if isinstance(column, (np.ndarray, _Arrow)) or str(column.dtype) == "Object":
         column = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
-        return int(sum(value is None or value != value for value in column)) if column.dtype.kind in "Of" else 0
+        return sum(map(_is_missing, column)) if column.dtype.kind in "Of" else 0
     missing = column.isna() if hasattr(column, "isna") else column.is_null() | (column != column)
     return int(missing.sum())
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        # pandas.NA says neither yes nor no, and an array says both.
+        return type(value).__name__ == "NAType"
 
 
 def _hash_codes(values: Any, labels: list[str], words: str) -> np.ndarray:
@@ -588,5 +598,5 @@ def _number(value: Any, codes: dict[str, float]) -> float:
         return codes.get(str(int(value)) if whole else str(value), np.nan)
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.nan

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import catboost
+import dask.dataframe
 import lightgbm
 import numpy as np
 import pandas as pd
@@ -474,6 +475,8 @@ DICTS = {
     "structures": (polars.DataFrame({"a": [{"x": 1.0}], "b": [1], "c": [1]}), "column 'a' of X holds Struct.* no numbers"),
     "128 bits": (polars.DataFrame({"a": [1], "b": [1], "c": [1]}, schema_overrides={"a": polars.Int128}), "column 'a' of X holds Int128"),
     "dates": (np.array([[np.timedelta64(5, "s"), 1.0, 2.0]], dtype=object), "holds dates"),
+    "a frame of Dask": (dask.dataframe.from_pandas(pd.DataFrame(np.zeros((2, 3)), columns=["a", "b", "c"]), npartitions=1), "not computed yet"),
+    "beyond float64": ([{"a": 10**400, "b": 2, "c": 3}], "cannot be read as numbers"),
     "an index": (pd.Index(["x", "y", "z"]), "cannot be read as numbers"),
 }
 
@@ -499,6 +502,8 @@ def test_a_dict_of_series_is_read_as_its_values():
             {name: pyarrow.chunked_array([nullable[name].astype(int)]) for name in nullable},
         ):
             assert np.array_equal(model.predict(give), expected)
+        records = X.round().astype(object).assign(a=pd.NA).to_dict("records")
+        assert np.array_equal(model.predict(records), fitted.predict(X.round().assign(a=np.nan)))
         missing = {**{name: nullable[name] for name in nullable}, "a": pd.Series([None] * len(X), dtype="Int64")}
         assert np.array_equal(model.predict(missing), fitted.predict(X.round().assign(a=np.nan)))
 
@@ -510,3 +515,11 @@ def test_a_domain_from_data_reads_tables_by_the_same_rule():
     for table in spoiled:
         with pytest.raises(secateur.InputError):
             secateur.Domain.from_data(table)
+
+
+def test_threads_are_a_count():
+    X, fitted, (_, packed) = small("lightgbm")
+    assert np.array_equal(packed.predict(X, threads=3), fitted.predict(X))
+    for threads in (-1, 2.5, "two", None):
+        with pytest.raises(secateur.OptionError, match="threads"):
+            packed.predict(X, threads=threads)
