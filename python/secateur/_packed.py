@@ -141,7 +141,7 @@ class PackedModel:
         `threads` share the rows; the bits do not depend on their number. `path` forces an instruction set: `avx512`,
         `avx2`, `sse42`, `neon`, `portable` or `scalar`.
         """
-        scores = self._packed.raw_scores(self._rows(X), threads, path)
+        scores = self._packed.raw_scores(self._rows(X), _options.count("threads", threads, 0), path)
         return scores.astype(np.float32) if self._packed.narrow_scores else scores
 
     @_where(_no_decision_function)
@@ -158,18 +158,18 @@ class PackedModel:
         A regressor's values have the library's bits unless they end in an exponential function (Poisson, gamma, ...), whose last
         bits depend on the machine, in the library as here."""
         if not self._packed.is_classifier:
-            values = self._packed.values(self._rows(X), threads, None)
+            values = self._packed.values(self._rows(X), _options.count("threads", threads, 0), None)
             if self._packed.gives_several_labels:
                 return values.astype(np.int64)
             values = values.astype(np.float32) if self._packed.narrow_values else values
             return values[:, 0] if values.shape[1] == 1 else values
-        return self.classes_.take(self._packed.class_indices(self._rows(X), threads, None))
+        return self.classes_.take(self._packed.class_indices(self._rows(X), _options.count("threads", threads, 0), None))
 
     @_where(_no_probabilities)
     def predict_proba(self, X: Any, *, threads: int = 1) -> np.ndarray:
         """The probability of each class of a classifier; of each label, where a row may get several. Averages (forests) have the library's bits; where an exponential function makes
         the probabilities, they are the library's up to the last bits, which depend on the machine."""
-        found = self._packed.probabilities(self._rows(X), threads, None)
+        found = self._packed.probabilities(self._rows(X), _options.count("threads", threads, 0), None)
         return found.astype(np.float32) if self._packed.narrow_probabilities else found
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
