@@ -57,7 +57,7 @@ pub struct Claimed<'a>(Laid<'a>);
 
 enum Laid<'a> {
     /// Of a model and itself there is nothing to prove.
-    Same(Outline<'a>),
+    Same(Box<Outline<'a>>),
     Decisions(Box<Comparison<'a>>),
     Scores(Box<ScoreComparison<'a>>, f64),
 }
@@ -85,7 +85,7 @@ impl<'a> Claimed<'a> {
             Claim::Decisions { band } => {
                 let outline = Outline::new(original, other, band)?;
                 match outline.is_same_model() {
-                    true => Laid::Same(outline),
+                    true => Laid::Same(Box::new(outline)),
                     false => Laid::Decisions(Box::new(outline.lay_out(budget)?)),
                 }
             }

@@ -348,13 +348,8 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
 #[test]
 fn wide_models_have_the_exact_bits() {
     let mut rng = Rng::with_seed(16);
-    let intake = Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
-    let accumulation = Accumulation {
-        number: NumberType::F32,
-        intercept: InterceptPosition::First,
-        order: Order::File,
-        average: None,
-    };
+    let intake = Intake::everything(NumberType::F32);
+    let accumulation = Accumulation::in_order(NumberType::F32);
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
     let (features, classes) = (Features::unnamed(260), ClassLabels::Unnamed(2));
     let mut builder =
