@@ -162,7 +162,7 @@ const PARAMETERS: &str = "learner.learner_model_param";
 const MODEL: &str = "learner.gradient_booster.model";
 
 /// The model of a file.
-pub(super) fn build(mut contents: Contents) -> Result<(Ensemble, Header, super::Layout), FormatError> {
+pub(super) fn build(mut contents: Contents) -> Result<(Ensemble, Header, super::Spans), FormatError> {
     let trees = std::mem::take(&mut contents.trees);
     let header = header(&contents, &trees.iter().map(|(_, vector)| *vector).collect::<Vec<_>>())?;
     let groups = groups(&contents, header.objective)?;

@@ -10,7 +10,7 @@ use std::process::Command;
 use crate::common::{self, Judged, judged};
 use fastrand::Rng;
 use secateur_emit::{
-    Cover, Expected, Form, LeafBits, NodeLayout, Style, cover_rows, cover_test, declarations,
+    CoverRows, Expected, Form, LeafBits, NodeLayout, Style, cover_rows, cover_test, declarations,
 };
 use secateur_formats::Link;
 use secateur_model::{
@@ -48,8 +48,11 @@ fn run(folder: &Path, program: &str) -> (i32, String) {
 }
 
 fn test_of(model: &Ensemble, name: &str, header: &str, judged: &Judged) -> String {
-    let cover =
-        Cover { rows: &judged.rows, expected: Expected::Scores(&judged.scores), classes: &judged.classes };
+    let cover = CoverRows {
+        rows: &judged.rows,
+        expected: Expected::Scores(&judged.scores),
+        classes: &judged.classes,
+    };
     cover_test(model, name, header, &cover).unwrap()
 }
 
