@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Result, anyhow, bail};
 use secateur::internal::watch_while;
 use secateur::{
-    Band, Budget, Places, Progress, Settled, VerifyOptions, VerifyReport, prune::MOST_ROWS, verify,
+    Band, Budget, Conclusion, Places, Progress, VerifyOptions, VerifyReport, prune::MOST_ROWS, verify,
 };
 use secateur_model::Ensemble;
 
@@ -79,15 +79,15 @@ pub(crate) fn run(command: &Verify, verbosity: Verbosity) -> Result<Ending> {
     if let (Some(outside), true, Some(path)) = (outside, command.json, &command.data) {
         verbosity.note(format!("note: {}: {}", path.display(), outside.words(first.file.ensemble())));
     }
-    if answer.settled() == Settled::Proved && options.certificate && !answer.checked() {
+    if answer.conclusion() == Conclusion::Proved && options.certificate && !answer.checked() {
         verbosity.note("note: the time was too short for the certificate's check, so it is not written");
         return Ok(Ending::Undecided);
     }
-    Ok(match answer.settled() {
-        Settled::Proved => Ending::Done,
-        Settled::Refuted => Ending::Refuted,
-        Settled::Open if budget.is_cancelled() => Ending::Interrupted,
-        Settled::Open => Ending::Undecided,
+    Ok(match answer.conclusion() {
+        Conclusion::Proved => Ending::Done,
+        Conclusion::Refuted => Ending::Refuted,
+        Conclusion::Open if budget.is_cancelled() => Ending::Interrupted,
+        Conclusion::Open => Ending::Undecided,
     })
 }
 

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
-    Intake, InterceptPosition, NumberType, Order, PredictError,
+    Intake, NumberType, PredictError,
 };
 
 use cell::{Cell, ClassNames, Meaning, Value};
@@ -189,13 +189,8 @@ impl Table {
         if let Some(twice) = inputs.iter().find(|name| !seen.insert(name.as_str())) {
             bail!("{}: two columns are called {twice:?}", path.display());
         }
-        let intake = Intake { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
-        let accumulation = Accumulation {
-            number: NumberType::F64,
-            intercept: InterceptPosition::First,
-            order: Order::File,
-            average: None,
-        };
+        let intake = Intake::everything(NumberType::F64);
+        let accumulation = Accumulation::in_order(NumberType::F64);
         let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
         let (features, classes) = (Features::named(inputs.clone()), ClassLabels::Unnamed(2));
         let model = EnsembleBuilder::new(features, intake, classes, vec![0.0], accumulation, decision)

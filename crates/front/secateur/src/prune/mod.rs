@@ -23,15 +23,17 @@ use secateur_model::{ClassId, Cut, Ensemble};
 use secateur_oracle::{Cancel, Claimed, CompareError, Crew, Judgement, Options, SearchBudget, has_inputs};
 pub use secateur_prune::{
     Certificate, CertifyError, Choice, Claim, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass,
-    PruneError, Pruned, RowsSeen, Size, Status, Unit, Watch,
+    PruneError, Pruned, Size, Status, Unit, Watch,
 };
-use secateur_prune::{Config, certify, prune_model, rows_seen, unpruned};
+use secateur_prune::{Config, certify, prune_model, unpruned};
 
 use crate::budget::{Budget, watch_while};
 use crate::checkpoint::PruneCheckpoint;
 use crate::domain::OutsideRows;
 use crate::error::Error;
 use crate::page::History;
+pub use crate::rows::RowsSeen;
+use crate::rows::rows_seen;
 use at_cut::AtCut;
 pub use offers::{Offer, Offers, Way, offers};
 pub(crate) use options::threads;

@@ -9,7 +9,7 @@ use secateur_report as page;
 use serde_json::{Map, Value, json};
 
 use super::words::{Findings, Line, row_json, stopped};
-use super::{Answered, Call, Found, Search, Settled, VerifyReport, labels, score_page};
+use super::{Answered, Call, Conclusion, Found, Search, VerifyReport, labels, score_page};
 use crate::error::Error;
 use crate::text::{number, plain, printable};
 
@@ -194,7 +194,7 @@ fn ask(
     }
     let proof = proof.map(|proof| proof.finish(true)).transpose()?;
     let certificate = search.checked(proof)?;
-    if let Some(reason) = search.close(found.settled(), early, certificate.is_some())? {
+    if let Some(reason) = search.close(found.conclusion(), early, certificate.is_some())? {
         found.at_most = None;
         found.is_open(stopped(reason));
     }
@@ -219,11 +219,11 @@ fn averages(report: &VerifyReport<'_>) -> bool {
 }
 
 impl Findings for ScoresFound {
-    fn settled(&self) -> Settled {
+    fn conclusion(&self) -> Conclusion {
         match self.outcome {
-            ScoreOutcome::Within | ScoreOutcome::Measured => Settled::Proved,
-            ScoreOutcome::Exceeds => Settled::Refuted,
-            ScoreOutcome::Undecided => Settled::Open,
+            ScoreOutcome::Within | ScoreOutcome::Measured => Conclusion::Proved,
+            ScoreOutcome::Exceeds => Conclusion::Refuted,
+            ScoreOutcome::Undecided => Conclusion::Open,
         }
     }
 

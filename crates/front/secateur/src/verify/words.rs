@@ -6,7 +6,7 @@ use secateur_oracle::StopReason;
 use secateur_report as page;
 use serde_json::{Map, Value, json};
 
-use super::{Settled, Verification, labels, reading};
+use super::{Conclusion, Verification, labels, reading};
 use crate::domain::{begin, inputs_words};
 use crate::places::Places;
 use crate::text::{counted, entry, printable};
@@ -17,7 +17,7 @@ pub(super) type Line<'a> = &'a mut dyn FnMut(&str, &str);
 /// What the answer to one kind of question says of itself.
 pub(super) trait Findings {
     /// Is the answer known?
-    fn settled(&self) -> Settled;
+    fn conclusion(&self) -> Conclusion;
 
     /// The answer in one word, for scripts.
     fn outcome(&self) -> &'static str;

@@ -3,7 +3,7 @@
 use secateur_model::{FeatureId, NodeId, Split, Test, TreeBuilder, TreeId};
 
 use super::categories::Columns;
-use super::layout::{Layout, line_number, shown};
+use super::sections::{Sections, line_number, shown};
 use crate::error::{FormatError, Place, Problem};
 
 /// LightGBM stops reading a tree after this many lines.
@@ -26,7 +26,7 @@ pub(super) const MISSING_NAN: u8 = 2 << MISSING_SHIFT;
 /// as node ids; leaf `i` follows as node `num_leaves - 1 + i`.
 pub(super) fn read(
     text: &str,
-    layout: &Layout,
+    layout: &Sections,
     index: usize,
     columns: &mut Columns,
 ) -> Result<TreeBuilder, FormatError> {

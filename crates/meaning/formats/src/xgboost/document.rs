@@ -15,7 +15,7 @@ use crate::error::{FormatError, Place, Problem};
 
 /// The positions of the parts of the file that an edit changes.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(super) struct Spans {
     pub(super) attributes: Span,
     /// Each attribute's key and value.
     pub(super) attribute_entries: Vec<(String, Span)>,
@@ -113,7 +113,7 @@ impl CategoryNames {
 /// The content of a file.
 #[derive(Debug)]
 pub(super) struct Contents {
-    pub(super) layout: Layout,
+    pub(super) layout: Spans,
     pub(super) version: Option<Vec<i64>>,
     pub(super) best_iteration: Option<String>,
     pub(super) feature_names: Vec<String>,
@@ -385,7 +385,7 @@ impl Collector {
         let num_trees = required(self.num_trees, &format!("{model}.gbtree_model_param.num_trees"))?;
         let tree_info = required(self.tree_info, &format!("{model}.tree_info"))?;
         let trees = required(self.tree_objects, &format!("{model}.trees"))?;
-        let layout = Layout {
+        let layout = Spans {
             attributes: attributes.span,
             attribute_entries: attributes.value,
             base_score: base_score.span,

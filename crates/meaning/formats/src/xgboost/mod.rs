@@ -26,7 +26,7 @@ use secateur_model::Ensemble;
 
 use crate::error::{EditError, FormatError};
 use crate::{Document, Edit, EditableDocument, Framework};
-use document::{Contents, Layout};
+use document::{Contents, Spans};
 use model::{Header, Objective, Version};
 use write::Encoding;
 
@@ -35,7 +35,7 @@ use write::Encoding;
 pub struct File {
     bytes: Vec<u8>,
     encoding: Encoding,
-    layout: Layout,
+    layout: Spans,
     header: Header,
     ensemble: Ensemble,
 }
