@@ -181,7 +181,19 @@ def verify(
     crew: Any = None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> dict[str, Any]: ...
-def offers(model: Model, rows: NDArray[np.float64] | None = None, *, time_limit: float = 10.0) -> str: ...
+class Advice:
+    @property
+    def packed(self) -> bytes | None: ...
+    def json(self) -> str: ...
+    def words(self, library: str | None = None) -> str: ...
+
+def advise(
+    model: Model,
+    rows: NDArray[np.float64] | None = None,
+    *,
+    time_limit: float = 10.0,
+    path: str | None = None,
+) -> Advice: ...
 def prune(
     model: Model,
     rows: NDArray[np.float64] | None = None,

@@ -31,7 +31,7 @@ def test_the_examples_in_docstrings_run(name):
 
 
 def test_every_public_function_has_an_example():
-    for name in ("prune", "offers", "verify", "verify_many", "check", "pack", "inspect", "load", "PrunedClassifier"):
+    for name in ("advise", "prune", "offers", "verify", "verify_many", "check", "pack", "inspect", "load", "PrunedClassifier"):
         assert ">>>" in getattr(secateur, name).__doc__, name
 
 

@@ -38,6 +38,7 @@
 //! ```
 //!
 //! # The other calls
+//! - [`advise`]: which of packing and pruning helps this model, and by how much, measured.
 //! - [`verify`]: do two models, of any supported formats, decide alike on every input?
 //! - [`verify_scores`]: how far can the scores of two models be apart, on every input?
 //! - [`check`]: does a certificate prove that two models decide alike?
@@ -58,18 +59,19 @@
 //! page of [`PruneReport`] and [`VerifyReport`], so that every interface reports the same.
 //!
 //! # Where to read
-//! `prune`, `verify`, `check`, `pack` (with `pack_source` and `pack_quantised`), `predict`,
+//! `advise`, `prune`, `verify`, `check`, `pack` (with `pack_source` and `pack_quantised`), `predict`,
 //! `describe` and `propose` are one job each; in `prune` and `verify`, `words` says what is told of
 //! a result. `budget` is the limit of a whole call, `checkpoint` keeps a search in a file, `domain`
-//! has words and rows of a domain, `page` turns results into the data of an HTML page, and
-//! `prune/unproved` has the paper's baselines. `internal` is for the interfaces of this workspace
-//! and promises nothing.
+//! has words and rows of a domain, `packed_size` measures a packed model, `page` turns results into
+//! the data of an HTML page, and `prune/unproved` has the paper's baselines. `internal` is for the
+//! interfaces of this workspace and promises nothing.
 //!
 //! # Other crates
 //! This crate assembles the parts, which are `secateur-model` (what an ensemble computes),
 //! `secateur-formats` (files), `secateur-certificate` and `secateur-checker` (what a proof is),
 //! `secateur-oracle` and `secateur-prune` (the search). It re-exports what callers need of them.
 
+mod advise;
 mod budget;
 mod check;
 mod checkpoint;
@@ -82,6 +84,7 @@ mod logistic;
 mod pack;
 mod pack_quantised;
 mod pack_source;
+mod packed_size;
 mod page;
 mod places;
 mod predict;
@@ -91,6 +94,7 @@ mod prune;
 mod text;
 mod verify;
 
+pub use advise::{Advice, Door, Trial, advise};
 pub use budget::Budget;
 pub use check::{check, check_scored, check_until};
 pub use describe::{Description, describe, describe_within};
@@ -105,13 +109,14 @@ pub use pack_quantised::{LeafOptions, QuantisedPacking, pack_quantised};
 pub use pack_source::{
     Beside, SourceOptions, SourcePacking, beside, check_source, pack_source, pack_source_pruned,
 };
+pub use packed_size::{PackedSize, PackedSpeed};
 pub use places::Places;
 pub use predict::{Scorer, predict, raw_scores, values};
 pub use probabilities::Probabilities;
 pub use propose::{Proposal, propose};
 pub use prune::{
-    MOST_ROWS, Offer, Offers, ProbabilityShift, PruneOptions, PruneReport, Pruning, ScoreRows, Seconds, Way,
-    accepted_rows, keep_scores, offers, prune, unproved,
+    MOST_ROWS, ProbabilityShift, PruneOptions, PruneReport, Pruning, ScoreRows, Seconds, Way, accepted_rows,
+    keep_scores, offers, prune, trial_words, unproved,
 };
 pub use verify::{
     ScoreOptions, ScoreOutcome, ScoreReport, ScoreVerification, Verification, VerifyOptions, VerifyReport,

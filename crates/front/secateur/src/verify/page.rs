@@ -41,6 +41,7 @@ impl VerifyReport<'_> {
             claim: page::Claim {
                 band: answer.band,
                 exact: answer.exact,
+                not_kept: None,
                 rows: answer.seen.as_ref().map(|seen| seen.words(answer.exact)),
                 probability: self.probability(answer.band),
                 inputs: self.inputs(&labels),

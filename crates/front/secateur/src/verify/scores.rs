@@ -320,17 +320,25 @@ fn search(
             Ok(None)
         }
         Some(within) => {
+            if checkpoint.is_none() && first_look(comparison, within, &settings, options.certificate, found) {
+                return Ok(None);
+            }
             let (limit, nodes, proof) = if options.certificate || checkpoint.is_some() {
                 comparison.certify(within, &settings, Vec::new())?
             } else {
                 let (limit, nodes) = comparison.within(within, &settings);
                 (limit, nodes, None)
             };
-            found.nodes = nodes;
+            found.nodes += nodes;
             match limit {
                 Limit::Within => {
                     found.outcome = ScoreOutcome::Within;
-                    found.at_most = Some(within);
+                    // The bound of the first look may be the smaller one; a certificate is about
+                    // the limit.
+                    found.at_most = match proof.is_some() {
+                        true => Some(within),
+                        false => Some(found.at_most.map_or(within, |most| most.min(within))),
+                    };
                 }
                 Limit::Exceeded(point) => {
                     found.outcome = ScoreOutcome::Exceeds;
@@ -354,6 +362,50 @@ fn search(
             Ok(proof.map(|proof| proof.finish(true)).transpose()?)
         }
     }
+}
+
+/// The boxes that are visited before a question about a limit is asked.
+const FIRST_BOXES: u64 = 1 << 12;
+
+/// Measures for a moment, which answers most questions about conversions: their trees are the same,
+/// and only rounding differs. Returns whether the question is settled. A limit below the bound on
+/// rounding is not searched for, because every cell would have to be visited.
+fn first_look(
+    comparison: &ScoreComparison<'_>,
+    within: f64,
+    settings: &Options,
+    certificate: bool,
+    found: &mut ScoreVerification,
+) -> bool {
+    if comparison.has_few_cells() {
+        return false;
+    }
+    let mut short = settings.clone();
+    short.budget.nodes = Some(FIRST_BOXES);
+    short.crew = None;
+    let measured = comparison.measure(&short);
+    found.at_most = Some(measured.at_most);
+    found.rounding = Some(measured.rounding);
+    found.nodes = measured.nodes;
+    let exceeds = measured.at_least.distance > within;
+    found.at_least = Some(measured.at_least);
+    if exceeds {
+        found.outcome = ScoreOutcome::Exceeds;
+        return true;
+    }
+    if within < measured.rounding {
+        found.outcome = ScoreOutcome::Undecided;
+        found.reason = Some(
+            "the limit is below the proved bound on the two libraries' rounding, so no search can prove it",
+        );
+        return true;
+    }
+    if measured.at_most <= within && !certificate {
+        found.outcome = ScoreOutcome::Within;
+        found.ended = measured.ended;
+        return true;
+    }
+    false
 }
 
 fn stopped(reason: StopReason) -> &'static str {
@@ -470,6 +522,14 @@ impl ScoreReport<'_> {
         })
     }
 
+    /// Is it proved that the exact scores are equal, so that only rounding is left? Several outputs
+    /// have bounds of their own on rounding, which are not kept apart here.
+    fn is_rounding_alone(&self) -> bool {
+        let bounds = self.answer.at_most.zip(self.answer.rounding);
+        let within = bounds.is_some_and(|(most, rounding)| rounding > 0.0 && most <= rounding);
+        within && self.answer.outputs.len() == 1 && !self.answer.checked()
+    }
+
     /// The answer for people, one line for each fact; with `verbose`, every column of the input.
     pub fn words(&self, verbose: bool) -> String {
         let answer = self.answer;
@@ -485,6 +545,7 @@ impl ScoreReport<'_> {
             }
             _ => format!("undecided: {}\n", answer.reason.unwrap_or("the budget was used up")),
         };
+        let rounding_alone = self.is_rounding_alone();
         let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
         let averaged = match self.models().iter().any(|model| model.accumulation().average.is_some()) {
             true => ", averaged where the library averages",
@@ -500,6 +561,14 @@ impl ScoreReport<'_> {
                 "{inputs}the distance of the two libraries' raw scores{averaged}, their rounding included; {by}"
             ),
         );
+        if rounding_alone && let Some(most) = answer.at_most {
+            let words = "the exact scores are the same on every input: the libraries' differ by rounding alone, at most";
+            line("differ", &format!("{words} {}", upper(most)));
+        }
+        if let (ScoreOutcome::Undecided, Some(most)) = (answer.outcome, answer.at_most) {
+            let suggested = upper(most);
+            line("proved", &format!("at most {suggested} apart; --within {suggested} is proved"));
+        }
         if let (Some(most), Some(probability)) = (answer.at_most, answer.probability) {
             let meaning = format!(
                 "scores {} apart give probabilities at most {} apart, before the libraries round those",
@@ -555,6 +624,9 @@ impl ScoreReport<'_> {
         }
         let features = self.models()[0].features();
         let used = words::used_columns(self.models());
+        if let Some(words) = words::missing_words(&point.row, &used) {
+            line("missing", words);
+        }
         let mut unused = 0;
         for (index, &value) in point.row.iter().enumerate() {
             if !used[index] && !verbose {

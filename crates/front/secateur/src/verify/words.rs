@@ -221,6 +221,9 @@ impl VerifyReport<'_> {
         }
         let features = self.models()[0].features();
         let used: Vec<bool> = used_columns(self.models());
+        if let Some(words) = missing_words(&example.row, &used) {
+            line("missing", words);
+        }
         let mut unused = 0;
         for (index, &value) in example.row.iter().enumerate() {
             if !used[index] && !verbose {
@@ -234,6 +237,15 @@ impl VerifyReport<'_> {
             line("others", &format!("{} that no split looks at", counted(unused, "column", "columns")));
         }
     }
+}
+
+/// What to do about an input that has a missing value in a column that some split asks about.
+pub(super) fn missing_words(row: &[f64], used: &[bool]) -> Option<&'static str> {
+    let missing = row.iter().zip(used).any(|(value, &used)| used && value.is_nan());
+    missing.then_some(
+        "the input has missing values; if yours never have any, --no-missing (in Python missing=False) asks about \
+         the others",
+    )
 }
 
 pub(super) fn used_columns(models: [&Ensemble; 2]) -> Vec<bool> {
