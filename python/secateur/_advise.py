@@ -35,7 +35,7 @@ class Advice:
             own, packed = library["own"], library["packed"]
             words = (
                 f"predict of one row from Python: {own * 1e6:,.0f} µs with the model's own library, {packed * 1e6:,.1f} µs packed "
-                f"({own / packed:,.0f} times as fast)"
+                "(on this machine, as busy as it is now)"
             )
         self._words = advice.words(words)
 

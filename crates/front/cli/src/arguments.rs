@@ -143,13 +143,14 @@ Examples:
   secateur predict model.json --data table.csv
   secateur predict model.json --data table.parquet --target y -o classes.csv
   secateur predict model.json --data table.csv --raw | head
+  zcat table.csv.gz | secateur predict model.json --data - -o scores.parquet --raw
   secateur predict model.json --data table.csv --proba
   secateur predict model.json --data table.csv --id customer")]
 pub(crate) struct Predict {
     /// The model file
     pub(crate) model: PathBuf,
 
-    /// The table, CSV or Parquet
+    /// The table, CSV or Parquet; `-` is CSV from stdin
     #[arg(short, long, value_name = "TABLE")]
     pub(crate) data: PathBuf,
 
@@ -162,7 +163,7 @@ pub(crate) struct Predict {
     #[arg(long, conflicts_with = "raw")]
     pub(crate) proba: bool,
 
-    /// Write to this file, whole or not at all, in place of stdout
+    /// Write to this file, whole or not at all, instead of stdout: .csv, .csv.gz or .parquet, as its name says
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

@@ -170,6 +170,7 @@ mod model;
 mod output;
 mod pack;
 mod predict;
+mod predictions;
 mod progress;
 mod prune;
 mod shell;

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use secateur::{
     Budget, LeafOptions, ModelFile, Packing, PackingError, PruneOptions, Pruning, QuantisedPacking,
     SourceForm, SourceLayout, SourceOptions, SourcePacking, Watch, pack_pruned, pack_quantised, pack_source,
-    pack_source_pruned, pack_watched, prune,
+    pack_source_pruned, pack_watched, pack_with_covers, prune,
 };
 use secateur_runtime::Model;
 use serde_json::json;
@@ -204,6 +204,9 @@ impl Kind {
                 );
             }
         }
+        if command.contributions && !matches!(kind, Self::File) {
+            bail!("--contributions is for a .spk file, which Python and Rust compute them from");
+        }
         let quantised = [
             ("--same-decisions", command.same_decisions),
             ("--domain", command.domain.is_some()),
@@ -298,6 +301,7 @@ fn made(
         Kind::File => {
             let packing = match pruning {
                 Some(pruning) => pack_pruned(original, pruning, watch),
+                None if command.contributions => pack_with_covers(original, None, watch),
                 None => pack_watched(original, None, watch),
             };
             return packing.map(Made::File);

@@ -103,7 +103,7 @@ pub use error::Error;
 pub use logistic::probabilities;
 pub use pack::{
     Packing, PackingCheck, PackingError, check_packing, check_packing_covering, malformed_packing, pack,
-    pack_pruned, pack_watched,
+    pack_pruned, pack_watched, pack_with_covers,
 };
 pub use pack_quantised::{LeafOptions, QuantisedPacking, pack_quantised};
 pub use pack_source::{

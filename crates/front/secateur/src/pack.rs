@@ -32,6 +32,16 @@ pub enum PackingError {
         "the pruned model has no certificate, so that the two steps cannot be proved together; give it more time"
     )]
     NotCertified,
+    /// Contributions were asked for, and the model's file does not say how much data reached each
+    /// node.
+    #[error(
+        "contributions need the cover of every node (how much of the training data reached it), which is read from XGBoost's \
+         and LightGBM's files; this model ({dialect}) has none"
+    )]
+    NoCovers {
+        /// The model's library and version.
+        dialect: String,
+    },
     /// The `watch` callback asked to stop.
     #[error("packing was stopped before the packed model was tested; nothing was written")]
     Stopped,
@@ -104,7 +114,17 @@ pub fn pack_watched(
     labels: Option<&ClassLabels>,
     watch: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Packing, PackingError> {
-    packed_as(model, model, labels, None, &[], watch)
+    packed_as((model, model), labels, None, &[], false, watch)
+}
+
+/// As [`pack_watched`], with the covers of the model's file, from which the runtime computes
+/// contributions (SHAP values). The certificate is about the scores; it does not speak of covers.
+pub fn pack_with_covers(
+    model: &ModelFile,
+    labels: Option<&ClassLabels>,
+    watch: &mut dyn FnMut(f64) -> bool,
+) -> Result<Packing, PackingError> {
+    packed_as((model, model), labels, None, &[], true, watch)
 }
 
 /// Packs a pruned model, with one certificate for both steps: original to pruned, pruned to packed.
@@ -118,15 +138,15 @@ pub fn pack_pruned(
     let (model, certificate) = step.ok_or(PackingError::NotCertified)?;
     let step = PruningStep { model: model.clone(), certificate: certificate.bytes.clone() };
     let scorers = Scorer::of(&pruning.pruned.domain);
-    packed_as(original, &pruning.pruned.file, None, Some(step), &scorers, watch)
+    packed_as((original, &pruning.pruned.file), None, Some(step), &scorers, false, watch)
 }
 
 fn packed_as(
-    original: &ModelFile,
-    model: &ModelFile,
+    (original, model): (&ModelFile, &ModelFile),
     labels: Option<&ClassLabels>,
     pruning: Option<PruningStep>,
     scorers: &[Scorer<'_>],
+    covers: bool,
     watch: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Packing, PackingError> {
     let ensemble = model.ensemble();
@@ -141,7 +161,11 @@ fn packed_as(
     stamp.cover_rows |= u32::try_from(cover.len() / width).map_err(PackingError::fault)?;
     let mut exact = |share: f64| watch(COVER_SHARE + EXACT_SHARE * share);
     stamp.cover_hash = hash_of_scores(&exact_scores(ensemble, &cover, &mut exact)?);
-    let bytes = packed::File::pack(model, labels, &stamp)?;
+    let mut bytes = packed::File::pack(model, labels, &stamp)?;
+    if covers {
+        let with = packed::File::with_covers(model, &bytes);
+        bytes = with.ok_or_else(|| PackingError::NoCovers { dialect: model.dialect() })?;
+    }
     let runtime = secateur_runtime::Model::load(&bytes)?;
     let done = COVER_SHARE + EXACT_SHARE;
     let mut later = |share: f64| watch(done + (1.0 - done) * share);
