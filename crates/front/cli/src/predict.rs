@@ -141,10 +141,9 @@ impl Predictor<'_> {
             Shown::Probabilities => (scorer.classes(rows)?, probabilities()),
             Shown::LabelProbabilities => {
                 let values = scorer.values(rows)?.unwrap_or_default();
-                let width = self.ensemble.group_count();
-                let both =
-                    values.chunks_exact(width).zip(probabilities().chunks_exact(width).map(<[f64]>::to_vec));
-                (Vec::new(), both.flat_map(|(values, own)| [values, &own].concat()).collect())
+                let (width, own) = (self.ensemble.group_count(), probabilities());
+                let both = values.chunks_exact(width).zip(own.chunks_exact(width));
+                (Vec::new(), both.flat_map(|(values, own)| [values, own].concat()).collect())
             }
             Shown::Scores => (Vec::new(), scorer.raw_scores(rows)?),
             Shown::Values => (Vec::new(), scorer.values(rows)?.unwrap_or_default()),
