@@ -42,7 +42,7 @@ pub struct Trial {
     pub trees: Result<usize, String>,
     /// Is it proved that no fewer trees can do?
     pub minimal: bool,
-    /// Did the search end before the trial's time was over? If not, more time may find less.
+    /// Did the search end before the trial's time was over? If not, a longer run may find a smaller model.
     pub ended: bool,
     /// How long it took.
     pub seconds: f64,
