@@ -137,3 +137,11 @@ def test_the_notebooks_run_and_show_what_they_computed(notebook, tmp_path, monke
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             exec(compile("".join(cell["source"]), notebook.name, "exec"), names)
+
+
+def test_the_first_example_of_the_rust_crate_can_be_copied():
+    """It is compiled and run by cargo; what people copy has no lines that the page hides."""
+    root = DOCS.parent
+    text = (root / "crates" / "front" / "secateur" / "src" / "lib.rs").read_text()
+    example = re.search(r"//! ```\n(.*?)//! ```", text, re.DOTALL)[1]
+    assert "fn main()" in example and not re.search(r"^//! #( |$)", example, re.MULTILINE)

@@ -130,8 +130,7 @@ impl<'a, W: Write> Csv<'a, W> {
 
     fn write(&mut self) -> Result<()> {
         let text = std::mem::take(&mut self.text);
-        // The error of an output says all that there is to say.
-        self.to.write_all(text.as_bytes()).map_err(|error| anyhow::anyhow!("{error}"))
+        Ok(self.to.write_all(text.as_bytes())?)
     }
 }
 

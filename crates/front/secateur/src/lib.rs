@@ -1,5 +1,9 @@
-//! Exact, proved pruning of tree ensembles: makes a trained XGBoost, LightGBM, CatBoost,
-//! scikit-learn or ONNX classifier smaller, so that it decides as before on every input.
+//! Make tree ensembles faster or smaller, and prove that they still decide the same: XGBoost,
+//! LightGBM, CatBoost, scikit-learn and ONNX models.
+//!
+//! [`pack`] gives the same model, bit for bit, small and fast. [`prune`] removes trees and keeps
+//! every decision. [`verify`] says whether two models are the same. [`advise`] measures which of
+//! them helps a model.
 //!
 //! [`prune`] does everything in one call within one [`Budget`]. It searches for a smaller model,
 //! writes it in the format of the original, reads it back, proves that the model it read decides as
@@ -7,34 +11,32 @@
 //! certificate. [`Pruning::checked`] says whether the checker accepted it.
 //!
 //! ```
-//! use secateur::{Budget, ModelFile, PruneOptions, Verdict, Watch, check, prune};
+//! use std::time::Duration;
 //!
-//! # let folder = std::env::temp_dir().join(format!("secateur-doctest-{}", std::process::id()));
-//! # std::fs::create_dir_all(&folder)?;
-//! # let path = |name: &str| folder.join(name);
-//! # std::fs::write(path("loans.txt"), secateur::demo::MODEL)?;
-//! # use std::time::Duration;
-//! // One minute for everything: reading, pruning, the certificate and its check.
-//! let budget = Budget::limit(Duration::from_secs(60));
-//! let original = ModelFile::read(&path("loans.txt"))?;
+//! use secateur::{Budget, ModelFile, PruneOptions, Verdict, Watch, check, demo, prune};
 //!
-//! // Rows of data may help the search; the claim is about every input with or without them.
-//! let pruning = prune(&original, &[], &PruneOptions::default(), &budget, &Watch::default())?;
-//! let [before, after] = pruning.pruned.size;
-//! println!("{} -> {} trees", before.trees, after.trees);
-//! assert!(pruning.checked() && after.trees < before.trees);
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // One minute for everything: reading, pruning, the certificate and its check.
+//!     let budget = Budget::limit(Duration::from_secs(60));
+//!     // A model of your own: ModelFile::read("model.json".as_ref())?
+//!     let original = ModelFile::parse(demo::MODEL)?;
 //!
-//! // LightGBM loads the new file as any other.
-//! std::fs::write(path("smaller.txt"), pruning.bytes.as_ref().expect("it came from a file"))?;
-//! let certificate = pruning.certificate.expect("the checker accepted it");
-//! std::fs::write(path("smaller.cert"), &certificate.bytes)?;
+//!     // Rows of data may help the search; the claim is about every input with or without them.
+//!     let pruning = prune(&original, &[], &PruneOptions::default(), &budget, &Watch::default())?;
+//!     let [before, after] = pruning.pruned.size;
+//!     println!("{} -> {} trees", before.trees, after.trees);
+//!     assert!(pruning.checked() && after.trees < before.trees);
 //!
-//! // Somebody who receives the three files need not trust the search.
-//! let smaller = ModelFile::read(&path("smaller.txt"))?;
-//! let verdict = check(&original, &smaller, std::fs::File::open(path("smaller.cert"))?)?;
-//! assert!(matches!(verdict, Verdict::Valid(_)));
-//! # std::fs::remove_dir_all(&folder)?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//!     // These bytes are a file that LightGBM loads as any other.
+//!     let bytes = pruning.bytes.ok_or("it came from a file")?;
+//!     let certificate = pruning.certificate.ok_or("the time was too short")?;
+//!
+//!     // Somebody who receives the two files and the certificate need not trust the search.
+//!     let smaller = ModelFile::parse(&bytes)?;
+//!     let verdict = check(&original, &smaller, certificate.bytes.as_slice())?;
+//!     assert!(matches!(verdict, Verdict::Valid(_)));
+//!     Ok(())
+//! }
 //! ```
 //!
 //! # The other calls

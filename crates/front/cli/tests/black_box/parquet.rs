@@ -1,9 +1,10 @@
 //! Parquet tables: every common type of column, nulls, row groups, and what is refused.
 
 use std::fs::File;
+use std::process::Stdio;
 use std::sync::Arc;
 
-use crate::support::{FLOWERS, Folder};
+use crate::support::{FLOWERS, Folder, Run};
 use ::parquet::basic::{Compression, ZstdLevel};
 use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type};
 use ::parquet::file::properties::WriterProperties;
@@ -278,5 +279,7 @@ fn a_table_comes_from_stdin() {
     let mut command = folder.command();
     command.args(["predict", "model.txt", "--data", "-", "--raw"]);
     command.stdin(File::open(folder.path().join("rows.csv")).unwrap());
-    assert_eq!(crate::support::Run::of(command).ok(), expected);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = Run::end_of(command.spawn().unwrap(), "predict from stdin");
+    assert_eq!(run.ok(), expected);
 }
