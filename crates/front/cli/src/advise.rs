@@ -1,23 +1,21 @@
 //! `secateur advise`: what pruning and packing would give for a model, measured in short trials.
 
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use secateur::internal::watch_while;
 use secateur::{Cancel, advise};
 
 use crate::arguments::{Advise, Verbosity};
 use crate::failure::Ending;
 use crate::output::{self, json_text};
-use crate::progress::Progress;
+use crate::progress::{Progress, WATCH};
 use crate::prune::rows_of;
 use crate::table::Target;
 use crate::{interrupt, model};
 
 /// The time for all trials, unless the user gives another.
 const STANDARD: Duration = Duration::from_secs(10);
-/// How often the progress is polled.
-const WATCH: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(command: &Advise, verbosity: Verbosity) -> Result<Ending> {
     let model = model::read(&command.model)?;
@@ -34,17 +32,11 @@ pub(crate) fn run(command: &Advise, verbosity: Verbosity) -> Result<Ending> {
     // The first signal ends the trials; what was measured by then is shown.
     let listening = interrupt::listen(&cancel);
     let mut progress = Progress::start(verbosity);
-    let (working, done) = mpsc::channel::<()>();
-    let advice = std::thread::scope(|scope| {
-        let progress = &mut progress;
-        scope.spawn(move || {
-            while done.recv_timeout(WATCH) == Err(RecvTimeoutError::Timeout) {
-                progress.line(|| "measuring what would help".to_owned());
-            }
-        });
-        let _working = working;
-        advise(&model.file, Some(model.bytes), &rows, limit, &cancel)
-    });
+    let advice = watch_while(
+        WATCH,
+        || advise(&model.file, Some(model.bytes), &rows, limit, &cancel),
+        || progress.line(|| "measuring what would help".to_owned()),
+    );
     progress.finish();
     drop(listening);
     let path = command.model.display().to_string();

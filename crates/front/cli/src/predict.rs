@@ -2,7 +2,7 @@
 //! library.
 
 use anyhow::{Result, bail};
-use secateur::{Probabilities, Scorer};
+use secateur::predict::{Probabilities, Scorer};
 use secateur_model::{ClassId, Decision, Ensemble, NumberType, PredictError, Value};
 
 use crate::arguments::{Predict, Verbosity};

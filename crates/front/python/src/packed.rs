@@ -14,7 +14,7 @@ use secateur_runtime::{
     Contributions, Decision, Float, Labels, Link, Model as Runtime, Number, Path, PredictError, Rows, Value,
 };
 
-use secateur::{Cancel, PackingError};
+use secateur::{Cancel, pack::PackingError};
 
 use crate::model::Model;
 use crate::{error, interrupt, options};
@@ -197,8 +197,8 @@ impl Packed {
             progress.call1(py, (status,)).map(|_| ())
         };
         let work = || match contributions {
-            true => secateur::pack_with_covers(&model.file, labels.as_ref(), &mut watch),
-            false => secateur::pack_watched(&model.file, labels.as_ref(), &mut watch),
+            true => secateur::pack::pack_with_covers(&model.file, labels.as_ref(), &mut watch),
+            false => secateur::pack::pack_watched(&model.file, labels.as_ref(), &mut watch),
         };
         let packing = interrupt::interruptible(py, &cancel, look, work)?;
         let packing = packing.map_err(|error| match error {

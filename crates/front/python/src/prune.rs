@@ -7,7 +7,7 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use secateur::{Claim, Places, PruneOptions, PruneReport, Status, Watch};
+use secateur::{Claim, Places, PruneOptions, PruneReport, Watch, prune::Status};
 use secateur_model::ClassId;
 
 use crate::crew::Helpers;
@@ -67,7 +67,7 @@ pub(crate) fn prune<'py>(
         solver: options::solver(solver)?,
         claim: match within {
             Some(within) => Claim::Scores { within },
-            None if keep_scores => secateur::keep_scores(&model.file),
+            None if keep_scores => secateur::prune::keep_scores(&model.file),
             None => Claim::Decisions { band: options::band(band) },
         },
         threshold,

@@ -9,7 +9,8 @@ use secateur_oracle::Cancel;
 use secateur_prune::{Claim, Editable, Outcome};
 use serde_json::{Value, json};
 
-use crate::packed_size::{PackedSize, sample};
+use crate::packed_size::sample;
+pub use crate::packed_size::{PackedSize, PackedSpeed};
 use crate::prune::{PruneOptions, Way, smaller_claims, try_ways};
 use crate::text::{counted, entry, grouped};
 
@@ -81,9 +82,9 @@ impl Door {
 /// use std::time::Duration;
 /// let model = secateur::ModelFile::parse(secateur::demo::MODEL)?;
 /// let advice = secateur::advise(&model, None, &[], Duration::from_secs(5), &Default::default());
-/// assert_eq!(advice.door(), secateur::Door::Prune);
+/// assert_eq!(advice.door(), secateur::advise::Door::Prune);
 /// println!("{}", advice.words(Some("loans.txt"), None));
-/// # Ok::<(), secateur::FormatError>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn advise(
     model: &ModelFile,
