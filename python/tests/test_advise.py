@@ -77,3 +77,24 @@ def test_what_prune_returns_says_pack_where_little_went(deep):
     helped = secateur.prune(stumps, X, effort="fast")
     assert helped.pack is None and "secateur.pack" not in str(helped) + helped._repr_html_()
     assert np.array_equal(result.model.predict(X), deep.predict(X))
+
+
+def test_limits_may_have_several_units(deep):
+    for text, seconds in [("5m30s", 330), ("1h30m", 5400), ("2s500ms", 2.5), ("500ms", 0.5), ("1.5m", 90)]:
+        assert secateur._options.time_limit(text) == seconds
+    for text in ["", "30", "30s5m", "5s5s", "5m30", "m", "5 m"]:
+        with pytest.raises(secateur.OptionError, match="time_limit"):
+            secateur._options.time_limit(text)
+
+
+def test_a_model_that_was_read_has_probabilities(deep, tmp_path):
+    from xgboost import XGBClassifier, XGBRegressor
+
+    boosted = XGBClassifier(n_estimators=5, max_depth=3, n_jobs=1).fit(X, y)
+    boosted.save_model(tmp_path / "model.json")
+    np.testing.assert_allclose(secateur.load(tmp_path / "model.json").predict_proba(X), boosted.predict_proba(X), atol=1e-6)
+    assert np.array_equal(secateur.load(deep).predict_proba(X), deep.predict_proba(X))
+    with pytest.raises(secateur.ModelError, match="no probabilities"):
+        secateur.load(XGBRegressor(n_estimators=2).fit(X, y)).predict_proba(X)
+    with pytest.raises(secateur.InputError):
+        secateur.load(deep).predict_proba(X[:, :3])

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::Pruning;
+use crate::text::grouped;
 pub use quantised::{LeafOptions, QuantisedPacking, pack_quantised};
 pub use source::{
     Beside, SourceOptions, SourcePacking, beside, check_source, pack_source, pack_source_pruned,
@@ -257,14 +258,19 @@ impl Packing {
         let after = self.bytes.len();
         let size = match before {
             Some(before) => {
-                format!("{before} bytes -> {after} ({:.1} times smaller)\n", before as f64 / after as f64)
+                let smaller = before as f64 / after as f64;
+                format!(
+                    "{} bytes -> {} ({smaller:.1} times smaller)\n",
+                    grouped(before),
+                    grouped(after as u64)
+                )
             }
-            None => format!("{after} bytes\n"),
+            None => format!("{} bytes\n", grouped(after as u64)),
         };
         let paths = self.paths.iter().map(|path| path.name()).collect::<Vec<_>>().join(", ");
         format!(
             "{size}same bits on every input: checked node by node\ntested on {} rows that reach every leaf and threshold, by {paths}\n",
-            self.cover_rows
+            grouped(self.cover_rows as u64)
         )
     }
 }

@@ -131,7 +131,7 @@ impl PruneReport<'_> {
         let [before, after] = pruned.size;
         let kept = format!(
             "{} -> {}, {}{}{}{}",
-            before.trees,
+            grouped(before.trees as u64),
             counted(after.trees as u64, "tree", "trees"),
             match (pruned.within, pruned.band) {
                 (Some(within), _) => format!("no score moved by more than {}", plain(within)),

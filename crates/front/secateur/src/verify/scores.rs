@@ -4,7 +4,7 @@
 
 use secateur_formats::ModelFile;
 use secateur_model::{ClassId, Decision, Ensemble, Grid, LabelMatch, NumberType};
-use secateur_oracle::{CompareError, Limit, ScoreComparison, ScorePoint, StopReason};
+use secateur_oracle::{CompareError, Limit, Options, ScoreComparison, ScorePoint, StopReason};
 use secateur_report as page;
 use serde_json::{Map, Value, json};
 
