@@ -31,7 +31,7 @@
 //! each instruction set brings a few operations for it, and everything else is compiled once.
 //! `path` names the instruction sets, `portable`, `x86` and `arm` (SSE4.2, AVX2, AVX-512 and NEON)
 //! have them; these and `exponential`, which may call C, hold the only unsafe code. `decide` turns
-//! scores into classes.
+//! scores into classes, `contributions` says what each column contributes to them.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 
@@ -41,6 +41,7 @@ extern crate alloc;
 mod arm;
 mod batch;
 mod bytes;
+mod contributions;
 mod cover;
 mod decide;
 mod error;
@@ -65,6 +66,7 @@ mod vectors;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use contributions::Contributions;
 pub use cover::{AIMED, hash_of_scores};
 pub use error::{LoadError, PredictError};
 pub use file::MAGIC;

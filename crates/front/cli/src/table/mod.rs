@@ -368,14 +368,27 @@ impl Table {
     }
 }
 
+/// Stdin as a file.
+fn stdin() -> Result<File> {
+    #[cfg(unix)]
+    let file = std::os::fd::AsFd::as_fd(&std::io::stdin()).try_clone_to_owned();
+    #[cfg(windows)]
+    let file = std::os::windows::io::AsHandle::as_handle(&std::io::stdin()).try_clone_to_owned();
+    Ok(File::from(file.context("stdin cannot be read")?))
+}
+
 fn open_source(path: &Path, reading: &Reading, is_name: &dyn Fn(&str) -> bool) -> Result<Box<dyn Source>> {
     if path.is_dir() {
         bail!("this is a folder; give a CSV or Parquet file");
     }
-    let mut file = File::open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => anyhow!("there is no such file"),
-        _ => anyhow!("cannot be read: {error}"),
-    })?;
+    let mut file = if path == Path::new("-") {
+        stdin()?
+    } else {
+        File::open(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => anyhow!("there is no such file"),
+            _ => anyhow!("cannot be read: {error}"),
+        })?
+    };
     // The format is detected by content, without seeking back: the file may be a pipe.
     let mut head = Vec::new();
     file.by_ref().take(PARQUET.len() as u64).read_to_end(&mut head).context("cannot be read")?;
