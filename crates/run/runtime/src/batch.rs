@@ -8,8 +8,38 @@ use crate::portable::Portable;
 use crate::rows::AnyRows;
 use crate::sliced::ROWS;
 
-/// A block costs the same for any number of rows: fewer rows than this are faster one by one.
-const WORTH_A_BLOCK: usize = 128;
+/// The smallest number of rows for which a block is faster than the rows one by one.
+///
+/// A block does most of its work for 512 rows at once, with fewer rows at nearly the same cost; the
+/// rest is about as much for a row as that row costs alone. Both costs follow from the model, in
+/// nanoseconds of one machine; only their ratio matters.
+fn worth_a_block(model: &Model, path: Path) -> usize {
+    /// If all trees are walked, rows side by side pay off early.
+    const WALKED: usize = 6;
+    let sliced = model.sliced();
+    if entered(path, &mut |instructions| kernel::walks_all(instructions, sliced)) == Some(true) {
+        return WALKED;
+    }
+    // The number of registers that a mask takes.
+    let registers = match path {
+        Path::Avx512 => 1.0,
+        Path::Avx2 => 2.0,
+        _ => 4.0,
+    };
+    // In a block, a row still costs about a third of what it costs alone.
+    let block = 1.5 * registers * sliced.cost();
+    (block / one_row(model, path)).clamp(2.0, 128.0) as usize
+}
+
+/// The cost of a row that comes alone.
+fn one_row(model: &Model, path: Path) -> f64 {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(cost) = crate::x86::single_cost(path, model) {
+        return cost;
+    }
+    let _ = path;
+    10.0 * model.plan.roots.len() as f64 + 5.0 * model.plan.features.len() as f64
+}
 
 /// Whether the portable path is compiled in. Without `std` it is left out on processors whose wider
 /// instructions replace it, to keep the library small.
@@ -31,13 +61,16 @@ pub(crate) fn sums(
         return Err(PredictError::NoSuchPath);
     }
     let count = rows.count();
-    if path == Path::Scalar || count < WORTH_A_BLOCK || model.plan.columns > MOST_COLUMNS {
+    // One row needs no layout for blocks.
+    if path == Path::Scalar || count < 2 || model.plan.columns > MOST_COLUMNS {
         return one_by_one(model, path, &rows, 0, scores);
     }
     // The rows after the last full block, if they are few.
-    let rest = if count % ROWS < WORTH_A_BLOCK { count % ROWS } else { 0 };
+    let rest = if count % ROWS < worth_a_block(model, path) { count % ROWS } else { 0 };
     let (blocks, few) = scores.split_at_mut((count - rest) * model.outputs());
-    in_blocks(model, path, rows.part(0..count - rest), blocks)?;
+    if rest < count {
+        in_blocks(model, path, rows.part(0..count - rest), blocks)?;
+    }
     one_by_one(model, path, &rows.part(count - rest..count), count - rest, few)
 }
 
@@ -68,17 +101,24 @@ fn at(error: PredictError, first: usize) -> PredictError {
 
 fn in_blocks(model: &Model, path: Path, rows: AnyRows<'_>, scores: &mut [f64]) -> Result<(), PredictError> {
     let sliced = model.sliced();
-    let mut work = |instructions: &dyn Instructions| kernel::sums(instructions, model, sliced, rows, scores);
+    let done = entered(path, &mut |instructions| {
+        model.pool.with(|scratch| kernel::sums(instructions, model, sliced, rows, scratch, scores))
+    });
+    done.unwrap_or_else(|| model.scalar_sums(&rows, scores))
+}
+
+/// Calls `work` with the instructions of a path; `None` if it has none for blocks.
+fn entered<R>(path: Path, work: &mut dyn FnMut(&dyn Instructions) -> R) -> Option<R> {
     #[cfg(target_arch = "x86_64")]
-    if let Some(done) = crate::x86::enter(path, &mut work) {
-        return done;
+    if let Some(done) = crate::x86::enter(path, &mut *work) {
+        return Some(done);
     }
     #[cfg(target_arch = "aarch64")]
-    if let Some(done) = crate::arm::enter(path, &mut work) {
-        return done;
+    if let Some(done) = crate::arm::enter(path, &mut *work) {
+        return Some(done);
     }
     let _ = path;
-    if HAS_PORTABLE { work(&Portable) } else { model.scalar_sums(&rows, scores) }
+    if HAS_PORTABLE { Some(work(&Portable)) } else { None }
 }
 
 /// The sums of each row, by several threads. Every thread takes whole blocks; the bits do not

@@ -9,28 +9,34 @@
 use alloc::vec::Vec;
 
 use crate::error::PredictError;
-use crate::large::{ABREAST, Column};
+use crate::large::{self, Found, Half, Large, wide_columns};
 use crate::meaning::Number;
 use crate::model::Model;
-use crate::plan::{ALL, CHUNK, Values, Word};
+use crate::plan::{ALL, CHUNK, Values, Variant, Word};
 use crate::rows::AnyRows;
 use crate::scalar;
-use crate::sliced::{Bytes, Floats32, Floats64, Mask, PLANES, ROWS, Ranks, Sliced, Table, Tree};
+use crate::sliced::{
+    Bytes, Floats32, Floats64, Mask, PLANES, ROWS, Ranks, Search, Sliced, Table, Tree, Wide,
+};
 
-/// The operations of an instruction set on blocks.
+/// The operations of an instruction set on blocks. All of them take the number of rows that a block
+/// has, and may leave anything in the places of other rows.
 pub(crate) trait Instructions {
     /// A tree with more splits than this is walked; three times as many are allowed if the masks of
     /// all tests are kept.
     fn most_splits(&self) -> u16;
     /// Replaces values within the window by zero. Returns whether any value is missing and whether
     /// any is zero.
-    fn look32(&self, values: &mut Floats32, window: Option<f64>) -> (bool, bool);
-    fn look64(&self, values: &mut Floats64, window: Option<f64>) -> (bool, bool);
+    fn look32(&self, values: &mut Floats32, window: Option<f64>, rows: usize) -> (bool, bool);
+    fn look64(&self, values: &mut Floats64, window: Option<f64>, rows: usize) -> (bool, bool);
     /// The number of thresholds that each value is above; 0 for NaN.
-    fn rank32(&self, table: &Table<f32>, values: &Floats32, ranks: &mut Bytes);
-    fn rank64(&self, table: &Table<f64>, values: &Floats64, ranks: &mut Bytes);
+    fn rank32(&self, table: &Table<f32>, values: &Floats32, ranks: &mut Bytes, rows: usize);
+    fn rank64(&self, table: &Table<f64>, values: &Floats64, ranks: &mut Bytes, rows: usize);
+    /// The same for any number of thresholds; anything for NaN.
+    fn search32(&self, search: &Search<f32>, values: &Floats32, ranks: &mut Wide, rows: usize);
+    fn search64(&self, search: &Search<f64>, values: &Floats64, ranks: &mut Wide, rows: usize);
     /// For each test, the rows that it sends right.
-    fn test(&self, words: &[Word], bytes: &[Bytes], masks: &mut [Mask]);
+    fn test(&self, words: &[Word], bytes: &[Bytes], masks: &mut [Mask], rows: usize);
     /// The number of each row's leaf, as one mask for each of its bits.
     #[expect(clippy::too_many_arguments, reason = "what a thread needs for its blocks, part by part")]
     fn find(
@@ -42,29 +48,86 @@ pub(crate) trait Instructions {
         masks: &mut [Mask],
         slots: &mut [Mask],
         planes: &mut [Mask; PLANES],
+        rows: usize,
     );
     /// Adds the value of each row's leaf. The number of values is a power of two, whose logarithm
     /// is the number of planes that are read.
-    fn add32(&self, values: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32);
-    fn add64(&self, values: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64);
+    fn add32(&self, values: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32, rows: usize);
+    fn add64(&self, values: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64, rows: usize);
 }
 
-/// Memory that a thread needs for its blocks.
-struct Scratch {
+/// Memory that a thread needs for its blocks. Its size depends only on the model and on the
+/// instruction set's decisions, so that it can be used again for the next rows.
+#[derive(Default)]
+pub(crate) struct Scratch {
     values32: Vec<Floats32>,
     values64: Vec<Floats64>,
     bytes: Vec<Bytes>,
-    columns: Vec<Column>,
+    columns: Vec<Half>,
     masks: Vec<Mask>,
     slots: Vec<Mask>,
     sums32: Vec<Floats32>,
     sums64: Vec<Floats64>,
     most_splits: u16,
+    /// Are the masks of all tests kept?
+    kept: bool,
+}
+
+/// Memory of calls that have ended, for the next ones: fresh memory costs more than a small batch.
+/// There is at most one piece for each thread that has used the model at the same time.
+#[derive(Default)]
+pub(crate) struct Pool {
+    #[cfg(feature = "std")]
+    free: std::sync::Mutex<Vec<Scratch>>,
+}
+
+impl Pool {
+    /// Calls `work` with memory that nobody else uses meanwhile.
+    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut Scratch) -> R) -> R {
+        #[cfg(feature = "std")]
+        {
+            let free = || self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut scratch = free().pop().unwrap_or_default();
+            let result = work(&mut scratch);
+            free().push(scratch);
+            result
+        }
+        #[cfg(not(feature = "std"))]
+        work(&mut Scratch::default())
+    }
+}
+
+impl Clone for Pool {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl core::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Pool")
+    }
 }
 
 /// If there are at most this many tests, the masks of all of them are kept for a block; otherwise
 /// each tree makes its own masks.
 const KEPT: usize = 1 << 14;
+
+const ZERO32: Floats32 = Floats32([[0.0; 16]; 32]);
+const ZERO64: Floats64 = Floats64([[0.0; 8]; 64]);
+
+/// A tree with more splits than this is walked.
+fn most_splits(instructions: &dyn Instructions, sliced: &Sliced) -> u16 {
+    // Kept masks are made once for all trees, so that they are worth their cost for larger trees,
+    // too.
+    instructions.most_splits() * if sliced.words.len() <= KEPT { 3 } else { 1 }
+}
+
+/// Is every tree walked?
+pub(crate) fn walks_all(instructions: &dyn Instructions, sliced: &Sliced) -> bool {
+    let most_splits = most_splits(instructions, sliced);
+    sliced.trees.iter().all(|tree| tree.is_walked(most_splits))
+}
 
 /// The sums of all rows, block by block.
 pub(crate) fn sums(
@@ -72,137 +135,194 @@ pub(crate) fn sums(
     model: &Model,
     sliced: &Sliced,
     rows: AnyRows<'_>,
+    scratch: &mut Scratch,
     scores: &mut [f64],
 ) -> Result<(), PredictError> {
     let groups = model.outputs();
     let features = model.plan.features.len();
     let few = sliced.words.len() <= KEPT;
-    // Kept masks are made once for all trees, so that they are worth their cost for larger trees,
-    // too.
-    let most_splits = instructions.most_splits() * if few { 3 } else { 1 };
+    let most_splits = most_splits(instructions, sliced);
     let walks = sliced.trees.iter().any(|tree| tree.is_walked(most_splits));
     // If every tree is walked, neither bytes nor masks are needed.
-    let slices = sliced.trees.iter().any(|tree| !tree.is_walked(most_splits));
-    let columns = match &sliced.large {
-        Some(large) if walks => large.room(),
-        None if walks => return model.scalar_sums(&rows, scores),
-        _ => Vec::new(),
-    };
+    let mut slices = sliced.trees.iter().any(|tree| !tree.is_walked(most_splits));
+    let large = if walks { model.large() } else { None };
+    if walks && large.is_none() {
+        return model.scalar_sums(&rows, scores);
+    }
+    slices &= !large.is_some_and(Large::walks_all);
     let kept = slices && few;
-    let (zero32, zero64) = (Floats32([[0.0; 16]; 32]), Floats64([[0.0; 8]; 64]));
     let narrow = model.file.domain.number == Number::F32;
     let narrow_sums = model.file.sums.number == Number::F32;
-    let mut scratch = Scratch {
-        values32: alloc::vec![zero32; if narrow { features } else { 0 }],
-        values64: alloc::vec![zero64; if narrow { 0 } else { features }],
-        bytes: alloc::vec![Bytes([[0; 64]; 8]); if slices { model.plan.columns } else { 0 }],
-        columns,
-        masks: alloc::vec![Mask::NONE; if kept { sliced.words.len() } else { sliced.most_tests }],
-        slots: alloc::vec![Mask::NONE; sliced.slots],
-        sums32: alloc::vec![zero32; if narrow_sums { groups } else { 0 }],
-        sums64: alloc::vec![zero64; if narrow_sums { 0 } else { groups }],
-        most_splits,
-    };
+    scratch.values32.resize(if narrow { features } else { 0 }, ZERO32);
+    scratch.values64.resize(if narrow { 0 } else { features }, ZERO64);
+    if let (Some(large), false) = (large, slices) {
+        return large::sums(instructions, model, large, &rows, scratch, scores);
+    }
+    scratch.bytes.resize(model.plan.columns, Bytes([[0; 64]; 8]));
+    scratch.columns.resize(large.map_or(0, |large| large.room(ROWS)), Half::default());
+    scratch.masks.resize(if kept { sliced.words.len() } else { sliced.most_tests.max(1) }, Mask::NONE);
+    // With all masks kept, the first one belongs to the test that sends every row left.
+    scratch.masks[0] = Mask::NONE;
+    scratch.slots.resize(sliced.slots, Mask::NONE);
+    scratch.sums32.resize(if narrow_sums { groups } else { 0 }, ZERO32);
+    scratch.sums64.resize(if narrow_sums { 0 } else { groups }, ZERO64);
+    scratch.most_splits = most_splits;
+    scratch.kept = kept;
     for (block, scores) in scores.chunks_mut(ROWS * groups).enumerate() {
         let first = block * ROWS;
         let part = rows.part(first..first + scores.len() / groups);
         check(model, &part, first)?;
-        read(instructions, model, sliced, &part, &mut scratch);
+        let Scratch { values32, values64, bytes, columns, .. } = &mut *scratch;
+        read(instructions, model, large, &part, (values32, values64), bytes, columns);
         if kept {
-            // The first mask belongs to the test that sends every row left; it is never set.
-            instructions.test(&sliced.words[1..], &scratch.bytes, &mut scratch.masks[1..]);
+            let (words, masks) = (&sliced.words[1..], &mut scratch.masks[1..]);
+            instructions.test(words, &scratch.bytes, masks, part.count());
         }
         match &sliced.values {
-            Values::F32(values) => add32(instructions, model, sliced, values, kept, &mut scratch, scores),
-            Values::F64(values) => add64(instructions, model, sliced, values, kept, &mut scratch, scores),
+            Values::F32(values) => add32(instructions, model, sliced, large, values, scratch, scores),
+            Values::F64(values) => add64(instructions, model, sliced, large, values, scratch, scores),
         }
     }
     Ok(())
 }
 
-/// Reads the rows of a block and writes their bytes.
+/// Reads the rows of a block, of which all trees are walked.
+pub(crate) fn read_columns(
+    instructions: &dyn Instructions,
+    model: &Model,
+    large: &Large,
+    rows: &AnyRows<'_>,
+    scratch: &mut Scratch,
+    columns: &mut [Half],
+) {
+    let values = (&mut scratch.values32[..], &mut scratch.values64[..]);
+    read(instructions, model, Some(large), rows, values, &mut [], columns);
+}
+
+/// Reads the rows of a block and writes their bytes and their columns, if there is room for them.
 fn read(
     instructions: &dyn Instructions,
     model: &Model,
-    sliced: &Sliced,
+    large: Option<&Large>,
     rows: &AnyRows<'_>,
-    s: &mut Scratch,
+    (values32, values64): (&mut [Floats32], &mut [Floats64]),
+    bytes: &mut [Bytes],
+    columns: &mut [Half],
 ) {
     let (file, plan) = (&model.file, &model.plan);
     let count = rows.count();
+    let narrow = file.domain.number == Number::F32;
     // 64 rows at a time, so that the rows stay in the cache while each column is read out of them.
     for start in (0..count).step_by(64) {
         let tile = rows.part(start..count.min(start + 64));
         for (index, feature) in plan.features.iter().enumerate() {
-            match file.domain.number {
-                Number::F32 => {
-                    tile.read32(feature.index, &mut s.values32[index].0.as_flattened_mut()[start..])
-                }
-                Number::F64 => {
-                    tile.read64(feature.index, &mut s.values64[index].0.as_flattened_mut()[start..])
-                }
+            if narrow {
+                tile.read32(feature.index, &mut values32[index].0.as_flattened_mut()[start..]);
+            } else {
+                tile.read64(feature.index, &mut values64[index].0.as_flattened_mut()[start..]);
             }
         }
     }
     for (index, feature) in plan.features.iter().enumerate() {
         let window = file.domain.zero_window;
-        let (missing, zeros) = match file.domain.number {
-            Number::F32 => instructions.look32(&mut s.values32[index], window),
-            Number::F64 => instructions.look64(&mut s.values64[index], window),
+        let seen = if narrow {
+            instructions.look32(&mut values32[index], window, count)
+        } else {
+            instructions.look64(&mut values64[index], window, count)
         };
-        let value = |row: usize| match file.domain.number {
-            Number::F32 => f64::from(s.values32[index].0[row / 16][row % 16]),
-            Number::F64 => s.values64[index].0[row / 8][row % 8],
-        };
-        if let (Some(large), false) = (&sliced.large, s.columns.is_empty()) {
-            for row in 0..count {
-                large.write(file, plan, index, value(row), &mut s.columns, row);
+        let value = |row: usize| {
+            if narrow {
+                f64::from(values32[index].0.as_flattened()[row])
+            } else {
+                values64[index].0.as_flattened()[row]
             }
-        }
-        if s.bytes.is_empty() {
-            continue;
-        }
-        if scalar::write_categories(file, feature, (0..count).map(value), &mut s.bytes) {
+        };
+        if !feature.specials.is_empty() {
+            if let Some(large) = large.filter(|_| !columns.is_empty()) {
+                (0..count).for_each(|row| large.write_row(file, feature, index, value(row), columns, row));
+            }
+            let done =
+                bytes.is_empty() || scalar::write_categories(file, feature, (0..count).map(value), bytes);
+            if !done {
+                (0..count).for_each(|row| scalar::write_bytes(file, feature, value(row), bytes, row));
+            }
             continue;
         }
         let mut ranks = Bytes([[0; 64]; 8]);
-        match &model.ranks[index] {
-            Ranks::Two32(table) if feature.specials.is_empty() => {
-                instructions.rank32(table, &s.values32[index], &mut ranks);
+        let few = match &model.ranks[index] {
+            Ranks::Two32(table) => {
+                instructions.rank32(table, &values32[index], &mut ranks, count);
+                true
             }
-            Ranks::Two64(table) if feature.specials.is_empty() => {
-                instructions.rank64(table, &s.values64[index], &mut ranks);
+            Ranks::Two64(table) => {
+                instructions.rank64(table, &values64[index], &mut ranks, count);
+                true
             }
-            _ => {
-                for row in 0..count {
-                    scalar::write_bytes(file, feature, value(row), &mut s.bytes, row);
-                }
-                continue;
+            _ => false,
+        };
+        let most = feature.thresholds.len();
+        if few && !bytes.is_empty() {
+            for variant in &feature.variants {
+                let bytes = &mut bytes[variant.column as usize];
+                *bytes = ranks;
+                let put = |row: usize, side: u32| bytes.0[row / 64][row % 64] = side as u8;
+                sides(variant, most, seen, count, value, put);
             }
         }
-        let most = feature.thresholds.len().min(CHUNK) as u8;
-        for variant in &feature.variants {
-            let bytes = &mut s.bytes[variant.column as usize];
-            *bytes = ranks;
-            if !(missing || zeros && variant.zero_left.is_some()) {
+        if few && columns.is_empty() {
+            continue;
+        }
+        let mut wide = Wide([0; ROWS]);
+        match &model.ranks[index] {
+            Ranks::Many32(search) => instructions.search32(search, &values32[index], &mut wide, count),
+            Ranks::Many64(search) => instructions.search64(search, &values64[index], &mut wide, count),
+            _ => wide.0.iter_mut().zip(ranks.0.as_flattened()).for_each(|(to, &rank)| *to = u32::from(rank)),
+        }
+        for (at, variant) in feature.variants.iter().enumerate() {
+            let mut ranks = wide;
+            sides(variant, most, seen, count, value, |row, side| ranks.0[row] = side);
+            if let Some(large) = large.filter(|_| !columns.is_empty()) {
+                large.write(index, wide_columns(feature), at, &ranks, columns);
+            }
+            if few || bytes.is_empty() {
                 continue;
             }
-            for row in 0..count {
-                let value = value(row);
-                let left = match variant.zero_left {
-                    _ if value.is_nan() => variant.missing_left,
-                    Some(left) if value == 0.0 => left,
-                    _ => continue,
-                };
-                bytes.0[row / 64][row % 64] = if left { 0 } else { most };
+            let chunks = &mut bytes[variant.column as usize..][..feature.chunks()];
+            for (bytes, before) in chunks.iter_mut().zip((0..).step_by(CHUNK)) {
+                let rows = bytes.0.as_flattened_mut().iter_mut().zip(&ranks.0);
+                rows.for_each(|(to, rank)| *to = rank.saturating_sub(before).min(CHUNK as u32) as u8);
             }
         }
     }
 }
 
+/// Calls `put` with each row whose value is missing, or a zero that has a side, and with the rank
+/// of that side. `seen` says whether there are any missing values and any zeros.
+fn sides(
+    variant: &Variant,
+    most: usize,
+    (missing, zeros): (bool, bool),
+    count: usize,
+    value: impl Fn(usize) -> f64,
+    mut put: impl FnMut(usize, u32),
+) {
+    if !(missing || zeros && variant.zero_left.is_some()) {
+        return;
+    }
+    for row in 0..count {
+        let value = value(row);
+        let left = match variant.zero_left {
+            _ if value.is_nan() => variant.missing_left,
+            Some(left) if value == 0.0 => left,
+            _ => continue,
+        };
+        put(row, if left { 0 } else { most as u32 });
+    }
+}
+
 /// Refuses the values that the library refuses. Most libraries accept nearly everything, so that
 /// there is little to do.
-fn check(model: &Model, rows: &AnyRows<'_>, first: usize) -> Result<(), PredictError> {
+pub(crate) fn check(model: &Model, rows: &AnyRows<'_>, first: usize) -> Result<(), PredictError> {
     let domain = model.file.domain;
     let narrow = domain.number == Number::F32;
     if domain.missing && domain.infinities && model.file.categories.is_empty() {
@@ -232,40 +352,49 @@ macro_rules! add {
             instructions: &dyn Instructions,
             model: &Model,
             sliced: &Sliced,
+            large: Option<&Large>,
             values: &[$number],
-            kept: bool,
             s: &mut Scratch,
             scores: &mut [f64],
         ) {
             let groups = model.outputs();
+            let rows = scores.len() / groups;
+            let mut found = large.map(|_| Found::new());
             let last = model.file.sums.intercept_last;
             for (sums, &intercept) in s.$sums.iter_mut().zip(&model.file.intercepts) {
                 *sums = $block([[if last { 0.0 } else { intercept as $number }; $lanes]; ROWS / $lanes]);
             }
             let mut planes = [Mask::NONE; PLANES];
-            for (tree, root) in sliced.trees.iter().zip(&model.plan.roots) {
+            for (index, tree) in sliced.trees.iter().enumerate() {
                 let of_tree =
                     if tree.group == ALL { 0..groups } else { tree.group as usize..tree.group as usize + 1 };
                 if tree.is_walked(s.most_splits) {
-                    let (Values::$variant(of_leaves), Some(large)) = (&model.plan.values, &sliced.large)
+                    let (Values::$variant(of_leaves), Some(large), Some(found)) =
+                        (&model.plan.values, large, &mut found)
                     else {
-                        return;
+                        continue;
                     };
-                    for first in (0..scores.len() / groups).step_by(ABREAST) {
-                        let leaves = large.leaves(&model.plan, root, &s.columns, first);
-                        for (row, leaf) in (first..).zip(leaves) {
-                            for (group, at) in of_tree.clone().zip(leaf..) {
-                                s.$sums[group].0[row / $lanes][row % $lanes] += of_leaves[at];
-                            }
+                    for (row, leaf) in large.leaves(index, &s.columns, rows, found).enumerate() {
+                        for (group, at) in of_tree.clone().zip(leaf..) {
+                            s.$sums[group].0[row / $lanes][row % $lanes] += of_leaves[at];
                         }
                     }
                     continue;
                 }
-                instructions.find(tree, sliced, kept, &s.bytes, &mut s.masks, &mut s.slots, &mut planes);
+                instructions.find(
+                    tree,
+                    sliced,
+                    s.kept,
+                    &s.bytes,
+                    &mut s.masks,
+                    &mut s.slots,
+                    &mut planes,
+                    rows,
+                );
                 let size = 1usize << tree.planes;
                 for (group, at) in of_tree.zip(0..) {
                     let table = &values[tree.values + at * size..][..size];
-                    instructions.$name(table, &planes, &mut s.$sums[group]);
+                    instructions.$name(table, &planes, &mut s.$sums[group], rows);
                 }
             }
             if let Some(scale) = model.file.sums.scale {
@@ -325,23 +454,24 @@ macro_rules! chosen {
 macro_rules! kernel {
     ($(#[$enable:meta])*) => {
         use crate::plan::Word;
-        use crate::sliced::{PLANES, Shape, Sliced, Tree};
+        use crate::sliced::{PLANES, Search, Shape, Sliced, Tree, Wide};
 
-        kernel!(@number look32, add32, f32, few32, Floats32, $(#[$enable])*);
-        kernel!(@number look64, add64, f64, few64, Floats64, $(#[$enable])*);
+        kernel!(@number look32, add32, search32, above32, splat32, f32, few32, Floats32, $(#[$enable])*);
+        kernel!(@number look64, add64, search64, above64, splat64, f64, few64, Floats64, $(#[$enable])*);
 
         $(#[$enable])*
-        fn test(words: &[Word], bytes: &[Bytes], masks: &mut [Mask]) {
+        fn test(words: &[Word], bytes: &[Bytes], masks: &mut [Mask], rows: usize) {
             for (mask, word) in masks.iter_mut().zip(words) {
-                *mask = compare(&bytes[word.column()], word.rank());
+                *mask = compare(&bytes[word.column()], word.rank(), rows);
             }
         }
 
         /// The number of each row's leaf, as one mask for each of its bits.
         $(#[$enable])*
-        fn find(tree: &Tree, sliced: &Sliced, kept: bool, bytes: &[Bytes], masks: &mut [Mask], slots: &mut [Mask], planes: &mut [Mask; PLANES]) {
+        fn find(tree: &Tree, sliced: &Sliced, kept: bool, bytes: &[Bytes], masks: &mut [Mask], slots: &mut [Mask], planes: &mut [Mask; PLANES], rows: usize) {
             let count = match tree.shape {
                 Shape::Perfect(depth) => (1usize << depth) - 1,
+                Shape::Level(depth) => depth as usize,
                 Shape::Reach(splits) => splits as usize,
                 Shape::Walk => return,
             };
@@ -349,12 +479,17 @@ macro_rules! kernel {
             if !kept {
                 for (mask, &test) in masks.iter_mut().zip(tests) {
                     let word = sliced.words[test as usize];
-                    *mask = if test == 0 { Mask::NONE } else { compare(&bytes[word.column()], word.rank()) };
+                    *mask = if test == 0 { Mask::NONE } else { compare(&bytes[word.column()], word.rank(), rows) };
                 }
             }
             let masks = &*masks;
             match tree.shape {
                 Shape::Perfect(depth) => perfect(depth, tests, kept, masks, planes),
+                Shape::Level(_) => {
+                    for (level, (plane, &test)) in planes[..count].iter_mut().rev().zip(tests).enumerate() {
+                        *plane = masks[if kept { test as usize } else { level }];
+                    }
+                }
                 _ => {
                     let children = &sliced.children[tree.children..tree.children + count];
                     reach(tests, children, kept, masks, slots, planes, tree.planes as usize);
@@ -435,13 +570,13 @@ macro_rules! kernel {
         }
     };
 
-    (@number $look:ident, $add:ident, $number:ty, $few:ident, $block:ident, $(#[$enable:meta])*) => {
+    (@number $look:ident, $add:ident, $search:ident, $above:ident, $splat:ident, $number:ty, $few:ident, $block:ident, $(#[$enable:meta])*) => {
         $(#[$enable])*
-        fn $look(values: &mut $block, window: Option<f64>) -> (bool, bool) {
+        fn $look(values: &mut $block, window: Option<f64>, rows: usize) -> (bool, bool) {
             let (mut missing, mut zero) = (false, false);
             // No magnitude is at most -1, so that without a window nothing becomes zero.
             let window = window.unwrap_or(-1.0);
-            for value in values.0.as_flattened_mut() {
+            for value in &mut values.0.as_flattened_mut()[..rows] {
                 if f64::from(value.abs()) <= window {
                     *value = 0.0;
                 }
@@ -452,28 +587,44 @@ macro_rules! kernel {
         }
 
         $(#[$enable])*
-        fn $add(values: &[$number], planes: &[Mask; PLANES], sums: &mut $block) {
+        fn $search(search: &Search<$number>, values: &$block, ranks: &mut Wide, rows: usize) {
+            // Four rows side by side, so that one waits for its node while others compare.
+            let (values, ranks) = (values.0.as_flattened().as_chunks::<4>().0, ranks.0.as_chunks_mut::<4>().0);
+            for (ranks, values) in ranks.iter_mut().zip(values).take(rows.div_ceil(4)) {
+                let mut at = [0usize; 4];
+                for level in &search.levels {
+                    for (at, &value) in at.iter_mut().zip(values) {
+                        *at = 16 * *at + $above($splat(value), &level[*at]) as usize;
+                    }
+                }
+                ranks.iter_mut().zip(at).for_each(|(rank, at)| *rank = at as u32 + search.below);
+            }
+        }
+
+        $(#[$enable])*
+        fn $add(values: &[$number], planes: &[Mask; PLANES], sums: &mut $block, rows: usize) {
             let count = values.len().trailing_zeros() as usize;
-            if $few(values, planes, sums) {
+            if $few(values, planes, sums, rows) {
                 return;
             }
+            let sums = &mut sums.0.as_flattened_mut()[..rows];
             if count <= 6 {
                 let mut full = [0.0; 64];
                 full[..values.len()].copy_from_slice(values);
-                let low = expand(&planes[..8], count);
-                let rows = sums.0.as_flattened_mut().iter_mut().zip(low.0.as_flattened());
+                let low = expand(&planes[..8], count, rows);
+                let rows = sums.iter_mut().zip(low.0.as_flattened());
                 rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize & 63]);
             } else if count <= 8 {
                 let mut full = [0.0; 256];
                 full[..values.len()].copy_from_slice(values);
-                let low = expand(&planes[..8], count);
-                let rows = sums.0.as_flattened_mut().iter_mut().zip(low.0.as_flattened());
+                let low = expand(&planes[..8], count, rows);
+                let rows = sums.iter_mut().zip(low.0.as_flattened());
                 rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize]);
             } else {
-                let low = expand(&planes[..8], 8);
-                let high = expand(&planes[8..], count - 8);
+                let low = expand(&planes[..8], 8, rows);
+                let high = expand(&planes[8..], count - 8, rows);
                 let leaves = low.0.as_flattened().iter().zip(high.0.as_flattened());
-                let rows = sums.0.as_flattened_mut().iter_mut().zip(leaves);
+                let rows = sums.iter_mut().zip(leaves);
                 rows.for_each(|(sum, (&low, &high))| *sum += values[usize::from(low) | usize::from(high) << 8]);
             }
         }
@@ -498,20 +649,26 @@ macro_rules! instructions {
             fn most_splits(&self) -> u16 {
                 MOST_SPLITS
             }
-            fn look32(&self, values: &mut Floats32, window: Option<f64>) -> (bool, bool) {
-                $call!(look32(values, window))
+            fn look32(&self, values: &mut Floats32, window: Option<f64>, rows: usize) -> (bool, bool) {
+                $call!(look32(values, window, rows))
             }
-            fn look64(&self, values: &mut Floats64, window: Option<f64>) -> (bool, bool) {
-                $call!(look64(values, window))
+            fn look64(&self, values: &mut Floats64, window: Option<f64>, rows: usize) -> (bool, bool) {
+                $call!(look64(values, window, rows))
             }
-            fn rank32(&self, table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
-                $call!(rank32(table, values, ranks))
+            fn rank32(&self, table: &Table<f32>, values: &Floats32, ranks: &mut Bytes, rows: usize) {
+                $call!(rank32(table, values, ranks, rows))
             }
-            fn rank64(&self, table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
-                $call!(rank64(table, values, ranks))
+            fn rank64(&self, table: &Table<f64>, values: &Floats64, ranks: &mut Bytes, rows: usize) {
+                $call!(rank64(table, values, ranks, rows))
             }
-            fn test(&self, words: &[Word], bytes: &[Bytes], masks: &mut [Mask]) {
-                $call!(test(words, bytes, masks))
+            fn search32(&self, search: &Search<f32>, values: &Floats32, ranks: &mut Wide, rows: usize) {
+                $call!(search32(search, values, ranks, rows))
+            }
+            fn search64(&self, search: &Search<f64>, values: &Floats64, ranks: &mut Wide, rows: usize) {
+                $call!(search64(search, values, ranks, rows))
+            }
+            fn test(&self, words: &[Word], bytes: &[Bytes], masks: &mut [Mask], rows: usize) {
+                $call!(test(words, bytes, masks, rows))
             }
             fn find(
                 &self,
@@ -522,14 +679,15 @@ macro_rules! instructions {
                 masks: &mut [Mask],
                 slots: &mut [Mask],
                 planes: &mut [Mask; PLANES],
+                rows: usize,
             ) {
-                $call!(find(tree, sliced, kept, bytes, masks, slots, planes))
+                $call!(find(tree, sliced, kept, bytes, masks, slots, planes, rows))
             }
-            fn add32(&self, values: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32) {
-                $call!(add32(values, planes, sums))
+            fn add32(&self, values: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32, rows: usize) {
+                $call!(add32(values, planes, sums, rows))
             }
-            fn add64(&self, values: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64) {
-                $call!(add64(values, planes, sums))
+            fn add64(&self, values: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64, rows: usize) {
+                $call!(add64(values, planes, sums, rows))
             }
         }
     };

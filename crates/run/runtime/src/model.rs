@@ -8,6 +8,8 @@ use crate::cover;
 use crate::decide;
 use crate::error::{LoadError, PredictError};
 use crate::file::{self, File, Label};
+use crate::kernel::Pool;
+use crate::large::Large;
 use crate::meaning::{Decision, Labels, Link, Number, Value};
 use crate::path::Path;
 use crate::plan::Plan;
@@ -27,6 +29,9 @@ pub struct Model {
     /// Made when a block is evaluated for the first time; rows that come one at a time do not need
     /// it.
     sliced: Made<Sliced>,
+    /// Made when a tree is walked for the first time; `None` if this model cannot have it.
+    large: Made<Option<Large>>,
+    pub(crate) pool: Pool,
     /// Made when a row comes alone for the first time; `None` if this model cannot have it.
     #[cfg(target_arch = "x86_64")]
     single: Made<Option<Single>>,
@@ -80,6 +85,8 @@ impl Model {
             plan.features.iter().map(|feature| Ranks::new(&feature.thresholds, wide)).collect();
         Ok(Self {
             sliced: Made::new(|| Sliced::new(&plan, file.intercepts.len())),
+            pool: Pool::default(),
+            large: Made::new(|| Large::new(&file, &plan)),
             #[cfg(target_arch = "x86_64")]
             single: Made::new(|| Single::new(&plan, &ranks, file.domain.zero_window)),
             file,
@@ -90,6 +97,11 @@ impl Model {
 
     pub(crate) fn sliced(&self) -> &Sliced {
         self.sliced.get(|| Sliced::new(&self.plan, self.outputs()))
+    }
+
+    /// The layout for trees that are walked, if this model can have it.
+    pub(crate) fn large(&self) -> Option<&Large> {
+        self.large.get(|| Large::new(&self.file, &self.plan)).as_ref()
     }
 
     /// The layout for one row at a time, if this model can have it.

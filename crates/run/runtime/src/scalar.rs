@@ -211,18 +211,6 @@ fn sums<S: Sum>(file: &File, plan: &Plan, values: &[S], bytes: &[u8], scores: &m
 #[inline]
 pub(crate) fn summed<S: Sum>(file: &File, scores: &mut [f64], add: impl FnOnce(&mut [S])) {
     let groups = scores.len();
-    let start = |group: usize| {
-        if file.sums.intercept_last { S::default() } else { S::from_f64(file.intercepts[group]) }
-    };
-    let add_last = file.adds_intercepts_last();
-    let end = |group: usize, sum: S| {
-        let sum = match file.sums.scale {
-            // The product of two f32 is exact in f64, so that this rounds once.
-            Some(scale) => S::from_f64(sum.to_f64() * scale),
-            None => sum,
-        };
-        if add_last { sum.plus(S::from_f64(file.intercepts[group])) } else { sum }.to_f64()
-    };
     // Most models have few sums, and one row is too little work for an allocation.
     let mut few = [S::default(); 16];
     let mut many = Vec::new();
@@ -233,9 +221,31 @@ pub(crate) fn summed<S: Sum>(file: &File, scores: &mut [f64], add: impl FnOnce(&
             &mut many[..]
         }
     };
-    sums.iter_mut().enumerate().for_each(|(group, sum)| *sum = start(group));
+    starts(file, sums);
     add(sums);
-    sums.iter().enumerate().for_each(|(group, &sum)| scores[group] = end(group, sum));
+    ends(file, sums, scores);
+}
+
+/// The sums of a row before any tree is added.
+#[inline]
+pub(crate) fn starts<S: Sum>(file: &File, sums: &mut [S]) {
+    for (sum, &intercept) in sums.iter_mut().zip(&file.intercepts) {
+        *sum = if file.sums.intercept_last { S::default() } else { S::from_f64(intercept) };
+    }
+}
+
+/// The scores of a row whose trees have been added.
+#[inline]
+pub(crate) fn ends<S: Sum>(file: &File, sums: &[S], scores: &mut [f64]) {
+    let add_last = file.adds_intercepts_last();
+    for ((score, &sum), &intercept) in scores.iter_mut().zip(sums).zip(&file.intercepts) {
+        let sum = match file.sums.scale {
+            // The product of two f32 is exact in f64, so that this rounds once.
+            Some(scale) => S::from_f64(sum.to_f64() * scale),
+            None => sum,
+        };
+        *score = if add_last { sum.plus(S::from_f64(intercept)) } else { sum }.to_f64();
+    }
 }
 
 /// Calls `visit` with each tree in the order of the file, and with the index where the values of

@@ -326,6 +326,114 @@ fn large_trees_and_many_thresholds_give_the_bits_of_a_plain_walk() {
     }
 }
 
+/// Replaces the trees by some with this number of leaves, of any shape: some paths are long. The
+/// leaves of a pure forest add 1 to one sum and 0 to the others.
+fn with_trees(file: &mut File, random: &mut Random, trees: usize, leaves: usize, pure: bool) {
+    let tests: usize = file.columns.iter().map(|column| column.tests.len()).sum();
+    let groups = file.intercepts.len();
+    (file.trees, file.nodes, file.leaves) = (Vec::new(), Vec::new(), Vec::new());
+    if pure {
+        file.intercepts.fill(0.0);
+    }
+    let different = if random.coin() { 3 } else { 1000 };
+    for _ in 0..trees {
+        let group = (!pure && random.coin()).then(|| random.below(groups) as u32);
+        let (first, values) = (file.nodes.len(), file.leaves.len());
+        let mut open = alloc::vec![leaves];
+        while let Some(size) = open.pop() {
+            if size == 1 || tests == 0 {
+                file.nodes.push(LEAF);
+                let class = random.below(groups);
+                let width = if group.is_some() { 1 } else { groups };
+                let value = |at: usize| match pure {
+                    true => f64::from(u8::from(at == class)),
+                    false => random.below(different) as f64 / 64.0 - 1.0,
+                };
+                file.leaves.extend((0..width).map(value));
+                continue;
+            }
+            file.nodes.push(random.below(tests) as u32);
+            let most = if random.below(3) == 0 { 2.min(size - 1) } else { size - 1 };
+            let left = 1 + random.below(most);
+            open.extend([size - left, left]);
+        }
+        file.trees.push(Tree { group, weight: 1.0, nodes: first..file.nodes.len(), values });
+    }
+}
+
+/// Forests whose trees are walked on every path, in batches that fill several blocks or a part of
+/// one. Some have leaves that can be counted.
+#[test]
+fn deep_forests_give_the_bits_of_a_plain_walk() {
+    let (mut counted, mut added) = (0, 0);
+    for seed in 0..if cfg!(miri) { 1 } else { 24 } {
+        let mut random = Random(1 << 41 | seed);
+        let features = 1 + random.below(12) as u32;
+        let thresholds = [30, 400][random.below(2)];
+        let mut file = model_of(&mut random, features, 0, 0, thresholds);
+        let leaves = if cfg!(miri) { 200 } else { 1600 + random.below(500) };
+        with_trees(&mut file, &mut random, 3, leaves, seed % 2 == 0);
+        let model = Model::of(file.clone()).unwrap();
+        let large = model.large().unwrap();
+        counted += u32::from(large.walks_all());
+        added += u32::from(!large.walks_all());
+        check(&file, &format_args!("forest {seed}"));
+        let width = model.features();
+        let cover = model.cover_rows();
+        let count = if cfg!(miri) { 20 } else { 2600 };
+        let values: Vec<f64> = cover.iter().copied().cycle().take(count * width).collect();
+        let rows = |count: usize| Rows::row_major(&values[..count * width], width).unwrap();
+        let mut expected = alloc::vec![0.0; count * model.outputs()];
+        model.raw_scores_on(Path::Scalar, rows(count), &mut expected).unwrap();
+        for path in Path::available() {
+            for count in [1, 2, 5, 6, 7, 8, 9, 63, 100, 512, 513, 2048, 2049, count] {
+                let count = count.min(rows(values.len() / width).count());
+                let mut scores = alloc::vec![0.0; count * model.outputs()];
+                model.raw_scores_on(path, rows(count), &mut scores).unwrap();
+                same(
+                    &scores,
+                    &expected[..scores.len()],
+                    &format_args!("forest {seed}, {path}, {count} rows"),
+                );
+            }
+        }
+    }
+    assert!(cfg!(miri) || counted >= 3 && added >= 3, "{counted} with counted leaves, {added} others");
+}
+
+/// Trees in which all splits of a level have the same test, as CatBoost makes them, up to the
+/// largest depth that it has, and beside trees of other shapes.
+#[test]
+fn trees_with_one_test_a_level_give_the_bits_of_a_plain_walk() {
+    for seed in 0..if cfg!(miri) { 1 } else { 40 } {
+        let mut random = Random(1 << 42 | seed);
+        let features = 1 + random.below(6) as u32;
+        let mut file = model_of(&mut random, features, 3, 2, 12);
+        let tests: usize = file.columns.iter().map(|column| column.tests.len()).sum();
+        for depth in [random.below(4), random.below(11), if seed % 10 == 0 && !cfg!(miri) { 16 } else { 5 }] {
+            let level: Vec<u32> = (0..depth).map(|_| random.below(tests) as u32).collect();
+            let group = random.coin().then_some(0);
+            let (first, values) = (file.nodes.len(), file.leaves.len());
+            let mut open = alloc::vec![0];
+            while let Some(at) = open.pop() {
+                match level.get(at) {
+                    Some(&test) if tests > 0 => {
+                        file.nodes.push(test);
+                        open.extend([at + 1, at + 1]);
+                    }
+                    _ => {
+                        file.nodes.push(LEAF);
+                        let width = if group.is_some() { 1 } else { file.intercepts.len() };
+                        file.leaves.extend((0..width).map(|_| random.below(1000) as f64 / 64.0));
+                    }
+                }
+            }
+            file.trees.push(Tree { group, weight: 1.0, nodes: first..file.nodes.len(), values });
+        }
+        check(&file, &format_args!("levels {seed}"));
+    }
+}
+
 #[test]
 fn more_thresholds_than_a_wide_column_counts_give_the_bits_of_a_plain_walk() {
     const COUNT: usize = 140_000;

@@ -67,6 +67,19 @@ pub(crate) fn enter_single(
     }
 }
 
+/// What a row costs alone (see `Single::cost`). `None` if the path or the model has no layout for
+/// this.
+pub(crate) fn single_cost(path: Path, model: &Model) -> Option<f64> {
+    match path {
+        Path::Avx512 if has_vbmi() => Some(model.single()?.cost(&model.plan)),
+        // Its registers are half as wide.
+        Path::Avx512 | Path::Avx2 if model.plan.columns <= avx2_single::MOST_COLUMNS => {
+            Some(2.0 * model.single()?.cost(&model.plan))
+        }
+        _ => None,
+    }
+}
+
 /// Does this processor have all that `sse42` is compiled for?
 pub(crate) fn has_sse42() -> bool {
     processor::has(processor::SSE42)

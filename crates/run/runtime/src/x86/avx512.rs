@@ -69,8 +69,15 @@ fn select(s: V, a: V, b: V) -> V {
 /// The rows whose byte is above the rank.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
 #[inline]
-fn compare(column: &Bytes, rank: u8) -> Mask {
+fn compare(column: &Bytes, rank: u8, rows: usize) -> Mask {
     let rank = _mm512_set1_epi8(rank as i8);
+    let of = |part: usize| _mm512_cmpgt_epu8_mask(bytes(column.0[part]), rank);
+    // Few words go straight into a register. Words that are written to memory one by one and then
+    // read as one vector would make the processor wait until all of them have arrived there.
+    if rows <= 128 {
+        let two = _mm_set_epi64x(if rows > 64 { of(1) as i64 } else { 0 }, of(0) as i64);
+        return Mask(to_words(_mm512_zextsi128_si512(two)));
+    }
     let mut mask = [0; 8];
     for (mask, part) in mask.iter_mut().zip(&column.0) {
         *mask = _mm512_cmpgt_epu8_mask(bytes(*part), rank);
@@ -91,9 +98,9 @@ fn numbers(planes: &[Mask], count: usize, part: usize) -> __m512i {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
 #[inline(never)]
-fn expand(planes: &[Mask], count: usize) -> Bytes {
+fn expand(planes: &[Mask], count: usize, rows: usize) -> Bytes {
     let mut all = Bytes([[0; 64]; 8]);
-    for (part, to) in all.0.iter_mut().enumerate() {
+    for (part, to) in all.0[..rows.div_ceil(64)].iter_mut().enumerate() {
         *to = to_bytes(numbers(planes, count, part));
     }
     all
@@ -102,7 +109,7 @@ fn expand(planes: &[Mask], count: usize) -> Bytes {
 /// Adds the leaf of each row of a tree with at most 64 leaves, whose values fit into four
 /// registers. Returns false, and adds nothing, for more leaves.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
-fn few32(table: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32) -> bool {
+fn few32(table: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32, rows: usize) -> bool {
     if table.len() > 64 {
         return false;
     }
@@ -110,7 +117,7 @@ fn few32(table: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32) -> bool {
     full.as_flattened_mut()[..table.len()].copy_from_slice(table);
     let [a, b, c, d] = full.map(floats);
     let count = table.len().trailing_zeros() as usize;
-    for (part, sums) in sums.0.chunks_exact_mut(4).enumerate() {
+    for (part, sums) in sums.0.chunks_exact_mut(4).enumerate().take(rows.div_ceil(64)) {
         let all = if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) };
         let quarters = [
             _mm512_castsi512_si128(all),
@@ -133,7 +140,7 @@ fn few32(table: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32) -> bool {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
-fn few64(table: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64) -> bool {
+fn few64(table: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64, rows: usize) -> bool {
     if table.len() > 64 {
         return false;
     }
@@ -141,7 +148,7 @@ fn few64(table: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64) -> bool {
     full.as_flattened_mut()[..table.len()].copy_from_slice(table);
     let [a, b, c, d, e, f, g, h] = full.map(doubles);
     let count = table.len().trailing_zeros() as usize;
-    for (part, sums) in sums.0.chunks_exact_mut(8).enumerate() {
+    for (part, sums) in sums.0.chunks_exact_mut(8).enumerate().take(rows.div_ceil(64)) {
         let all = to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
         let plane = |plane: usize| if count > plane { planes[plane].0[part] } else { 0 };
         let (fifth, sixth) = (plane(4), plane(5));
@@ -163,11 +170,23 @@ fn few64(table: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64) -> bool {
     true
 }
 
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn splat32(value: f32) -> __m512 {
+    _mm512_set1_ps(value)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn splat64(value: f64) -> __m512d {
+    _mm512_set1_pd(value)
+}
+
 /// The number of thresholds that each value is above; 0 for NaN.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
-fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
+fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes, rows: usize) {
     let pivots = floats(table.pivots);
-    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+    let rows = ranks.0.as_flattened_mut()[..rows].iter_mut().zip(values.0.as_flattened());
     if table.few {
         let first = floats(table.all[0]);
         for (rank, &value) in rows {
@@ -186,7 +205,13 @@ fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
 #[inline]
-fn above(value: __m512d, table: &[f64; 16]) -> u32 {
+fn above32(value: __m512, table: &[f32; 16]) -> u32 {
+    _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, floats(*table)).count_ones()
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn above64(value: __m512d, table: &[f64; 16]) -> u32 {
     let (halves, _) = table.as_chunks::<8>();
     let low = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(value, doubles(halves[0]));
     let high = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(value, doubles(halves[1]));
@@ -194,12 +219,12 @@ fn above(value: __m512d, table: &[f64; 16]) -> u32 {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
-fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
-    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes, rows: usize) {
+    let rows = ranks.0.as_flattened_mut()[..rows].iter_mut().zip(values.0.as_flattened());
     for (rank, &value) in rows {
         let value = _mm512_set1_pd(value);
-        let pivot = if table.few { 0 } else { above(value, &table.pivots) as usize & 15 };
-        *rank = (16 * pivot as u32 + above(value, &table.all[pivot])) as u8;
+        let pivot = if table.few { 0 } else { above64(value, &table.pivots) as usize & 15 };
+        *rank = (16 * pivot as u32 + above64(value, &table.all[pivot])) as u8;
     }
 }
 
