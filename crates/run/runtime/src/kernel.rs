@@ -9,15 +9,13 @@
 use alloc::vec::Vec;
 
 use crate::error::PredictError;
-use crate::large::{self, Found, Half, Large, wide_columns};
+use crate::large::{self, Found, Half, Large};
 use crate::meaning::Number;
 use crate::model::Model;
-use crate::plan::{ALL, CHUNK, Values, Variant, Word};
+use crate::plan::{ALL, Values, Word};
+use crate::read::{self, Output, Tile};
 use crate::rows::AnyRows;
-use crate::scalar;
-use crate::sliced::{
-    Bytes, Floats32, Floats64, Mask, PLANES, ROWS, Ranks, Search, Sliced, Table, Tree, Wide,
-};
+use crate::sliced::{Bytes, Floats32, Floats64, Mask, PLANES, ROWS, Search, Sliced, Table, Tree, Wide};
 
 /// The operations of an instruction set on blocks. All of them take the number of rows that a block
 /// has, and may leave anything in the places of other rows.
@@ -35,6 +33,48 @@ pub(crate) trait Instructions {
     /// The same for any number of thresholds; anything for NaN.
     fn search32(&self, search: &Search<f32>, values: &Floats32, ranks: &mut Wide, rows: usize);
     fn search64(&self, search: &Search<f64>, values: &Floats64, ranks: &mut Wide, rows: usize);
+    /// Reads sixteen columns from this one on, as f32 or as f64; the columns from `next` on come
+    /// after them. Returns false, and reads nothing, if this instruction set has no faster way than
+    /// to copy one column after the other.
+    fn turn32(&self, rows: &AnyRows<'_>, column: usize, next: usize, to: &mut [Floats32]) -> bool {
+        let _ = (rows, column, next, to);
+        false
+    }
+    fn turn64(&self, rows: &AnyRows<'_>, column: usize, next: usize, to: &mut [Floats64]) -> bool {
+        let _ = (rows, column, next, to);
+        false
+    }
+    /// Up to this number of tests, the masks of a feature are made from its values, which are f32 or
+    /// f64.
+    fn most_direct(&self, short: bool) -> usize {
+        let _ = short;
+        0
+    }
+    /// For each number, the rows whose value is not at most the number; a missing value counts as
+    /// at most every number if `missing_left`, else as above it.
+    fn compare32(
+        &self,
+        numbers: &[f32],
+        missing_left: bool,
+        values: &Floats32,
+        masks: &mut [Mask],
+        rows: usize,
+    ) {
+        let _ = (numbers, missing_left, values, masks, rows);
+    }
+    fn compare64(
+        &self,
+        numbers: &[f64],
+        missing_left: bool,
+        values: &Floats64,
+        masks: &mut [Mask],
+        rows: usize,
+    ) {
+        let _ = (numbers, missing_left, values, masks, rows);
+    }
+    /// The byte at each place of the table, of which only the row's bit is left. Places are below
+    /// sixteen.
+    fn look_up(&self, table: &[u8; 16], places: &Bytes, bits: &Bytes, to: &mut Bytes, rows: usize);
     /// For each test, the rows that it sends right.
     fn test(&self, words: &[Word], bytes: &[Bytes], masks: &mut [Mask], rows: usize);
     /// The number of each row's leaf, as one mask for each of its bits.
@@ -60,8 +100,7 @@ pub(crate) trait Instructions {
 /// instruction set's decisions, so that it can be used again for the next rows.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    values32: Vec<Floats32>,
-    values64: Vec<Floats64>,
+    tile: Tile,
     bytes: Vec<Bytes>,
     columns: Vec<Half>,
     masks: Vec<Mask>,
@@ -139,7 +178,6 @@ pub(crate) fn sums(
     scores: &mut [f64],
 ) -> Result<(), PredictError> {
     let groups = model.outputs();
-    let features = model.plan.features.len();
     let few = sliced.words.len() <= KEPT;
     let most_splits = most_splits(instructions, sliced);
     let walks = sliced.trees.iter().any(|tree| tree.is_walked(most_splits));
@@ -151,14 +189,13 @@ pub(crate) fn sums(
     }
     slices &= !large.is_some_and(Large::walks_all);
     let kept = slices && few;
-    let narrow = model.file.domain.number == Number::F32;
     let narrow_sums = model.file.sums.number == Number::F32;
-    scratch.values32.resize(if narrow { features } else { 0 }, ZERO32);
-    scratch.values64.resize(if narrow { 0 } else { features }, ZERO64);
+    scratch.tile.make_room(model.file.domain.number);
     if let (Some(large), false) = (large, slices) {
-        return large::sums(instructions, model, large, &rows, scratch, scores);
+        return large::sums(instructions, model, large, &rows, &mut scratch.tile, scores);
     }
-    scratch.bytes.resize(model.plan.columns, Bytes([[0; 64]; 8]));
+    let no_bytes = kept && read::needs_no_bytes(instructions, model, sliced, &rows);
+    scratch.bytes.resize(if no_bytes { 0 } else { model.plan.columns }, Bytes([[0; 64]; 8]));
     scratch.columns.resize(large.map_or(0, |large| large.room(ROWS)), Half::default());
     scratch.masks.resize(if kept { sliced.words.len() } else { sliced.most_tests.max(1) }, Mask::NONE);
     // With all masks kept, the first one belongs to the test that sends every row left.
@@ -172,152 +209,18 @@ pub(crate) fn sums(
         let first = block * ROWS;
         let part = rows.part(first..first + scores.len() / groups);
         check(model, &part, first)?;
-        let Scratch { values32, values64, bytes, columns, .. } = &mut *scratch;
-        read(instructions, model, large, &part, (values32, values64), bytes, columns);
-        if kept {
-            let (words, masks) = (&sliced.words[1..], &mut scratch.masks[1..]);
-            instructions.test(words, &scratch.bytes, masks, part.count());
-        }
+        let mut out = Output {
+            large: large.map(|large| (large, &mut scratch.columns[..])),
+            bytes: &mut scratch.bytes,
+            masks: kept.then_some((sliced, &mut scratch.masks[..])),
+        };
+        read::read(instructions, model, &part, &mut scratch.tile, &mut out);
         match &sliced.values {
             Values::F32(values) => add32(instructions, model, sliced, large, values, scratch, scores),
             Values::F64(values) => add64(instructions, model, sliced, large, values, scratch, scores),
         }
     }
     Ok(())
-}
-
-/// Reads the rows of a block, of which all trees are walked.
-pub(crate) fn read_columns(
-    instructions: &dyn Instructions,
-    model: &Model,
-    large: &Large,
-    rows: &AnyRows<'_>,
-    scratch: &mut Scratch,
-    columns: &mut [Half],
-) {
-    let values = (&mut scratch.values32[..], &mut scratch.values64[..]);
-    read(instructions, model, Some(large), rows, values, &mut [], columns);
-}
-
-/// Reads the rows of a block and writes their bytes and their columns, if there is room for them.
-fn read(
-    instructions: &dyn Instructions,
-    model: &Model,
-    large: Option<&Large>,
-    rows: &AnyRows<'_>,
-    (values32, values64): (&mut [Floats32], &mut [Floats64]),
-    bytes: &mut [Bytes],
-    columns: &mut [Half],
-) {
-    let (file, plan) = (&model.file, &model.plan);
-    let count = rows.count();
-    let narrow = file.domain.number == Number::F32;
-    // 64 rows at a time, so that the rows stay in the cache while each column is read out of them.
-    for start in (0..count).step_by(64) {
-        let tile = rows.part(start..count.min(start + 64));
-        for (index, feature) in plan.features.iter().enumerate() {
-            if narrow {
-                tile.read32(feature.index, &mut values32[index].0.as_flattened_mut()[start..]);
-            } else {
-                tile.read64(feature.index, &mut values64[index].0.as_flattened_mut()[start..]);
-            }
-        }
-    }
-    for (index, feature) in plan.features.iter().enumerate() {
-        let window = file.domain.zero_window;
-        let seen = if narrow {
-            instructions.look32(&mut values32[index], window, count)
-        } else {
-            instructions.look64(&mut values64[index], window, count)
-        };
-        let value = |row: usize| {
-            if narrow {
-                f64::from(values32[index].0.as_flattened()[row])
-            } else {
-                values64[index].0.as_flattened()[row]
-            }
-        };
-        if !feature.specials.is_empty() {
-            if let Some(large) = large.filter(|_| !columns.is_empty()) {
-                (0..count).for_each(|row| large.write_row(file, feature, index, value(row), columns, row));
-            }
-            let done =
-                bytes.is_empty() || scalar::write_categories(file, feature, (0..count).map(value), bytes);
-            if !done {
-                (0..count).for_each(|row| scalar::write_bytes(file, feature, value(row), bytes, row));
-            }
-            continue;
-        }
-        let mut ranks = Bytes([[0; 64]; 8]);
-        let few = match &model.ranks[index] {
-            Ranks::Two32(table) => {
-                instructions.rank32(table, &values32[index], &mut ranks, count);
-                true
-            }
-            Ranks::Two64(table) => {
-                instructions.rank64(table, &values64[index], &mut ranks, count);
-                true
-            }
-            _ => false,
-        };
-        let most = feature.thresholds.len();
-        if few && !bytes.is_empty() {
-            for variant in &feature.variants {
-                let bytes = &mut bytes[variant.column as usize];
-                *bytes = ranks;
-                let put = |row: usize, side: u32| bytes.0[row / 64][row % 64] = side as u8;
-                sides(variant, most, seen, count, value, put);
-            }
-        }
-        if few && columns.is_empty() {
-            continue;
-        }
-        let mut wide = Wide([0; ROWS]);
-        match &model.ranks[index] {
-            Ranks::Many32(search) => instructions.search32(search, &values32[index], &mut wide, count),
-            Ranks::Many64(search) => instructions.search64(search, &values64[index], &mut wide, count),
-            _ => wide.0.iter_mut().zip(ranks.0.as_flattened()).for_each(|(to, &rank)| *to = u32::from(rank)),
-        }
-        for (at, variant) in feature.variants.iter().enumerate() {
-            let mut ranks = wide;
-            sides(variant, most, seen, count, value, |row, side| ranks.0[row] = side);
-            if let Some(large) = large.filter(|_| !columns.is_empty()) {
-                large.write(index, wide_columns(feature), at, &ranks, columns);
-            }
-            if few || bytes.is_empty() {
-                continue;
-            }
-            let chunks = &mut bytes[variant.column as usize..][..feature.chunks()];
-            for (bytes, before) in chunks.iter_mut().zip((0..).step_by(CHUNK)) {
-                let rows = bytes.0.as_flattened_mut().iter_mut().zip(&ranks.0);
-                rows.for_each(|(to, rank)| *to = rank.saturating_sub(before).min(CHUNK as u32) as u8);
-            }
-        }
-    }
-}
-
-/// Calls `put` with each row whose value is missing, or a zero that has a side, and with the rank
-/// of that side. `seen` says whether there are any missing values and any zeros.
-fn sides(
-    variant: &Variant,
-    most: usize,
-    (missing, zeros): (bool, bool),
-    count: usize,
-    value: impl Fn(usize) -> f64,
-    mut put: impl FnMut(usize, u32),
-) {
-    if !(missing || zeros && variant.zero_left.is_some()) {
-        return;
-    }
-    for row in 0..count {
-        let value = value(row);
-        let left = match variant.zero_left {
-            _ if value.is_nan() => variant.missing_left,
-            Some(left) if value == 0.0 => left,
-            _ => continue,
-        };
-        put(row, if left { 0 } else { most as u32 });
-    }
 }
 
 /// Refuses the values that the library refuses. Most libraries accept nearly everything, so that
@@ -458,6 +361,12 @@ macro_rules! kernel {
 
         kernel!(@number look32, add32, search32, above32, splat32, f32, few32, Floats32, $(#[$enable])*);
         kernel!(@number look64, add64, search64, above64, splat64, f64, few64, Floats64, $(#[$enable])*);
+
+        $(#[$enable])*
+        fn look_up(table: &[u8; 16], places: &Bytes, bits: &Bytes, to: &mut Bytes, rows: usize) {
+            let parts = to.0.iter_mut().zip(&places.0).zip(&bits.0).take(rows.div_ceil(64));
+            parts.for_each(|((to, places), bits)| *to = picked(table, places, bits));
+        }
 
         $(#[$enable])*
         fn test(words: &[Word], bytes: &[Bytes], masks: &mut [Mask], rows: usize) {
@@ -642,10 +551,30 @@ macro_rules! kernel {
 }
 
 /// Implements [`Instructions`] for a type of the module. `$call` is the macro that calls the
-/// functions that `kernel!` has written there.
+/// functions that `kernel!` has written there. `direct` adds the operations that only some
+/// instruction sets have, of the module's functions with these names.
 macro_rules! instructions {
-    ($type:ident, $call:ident) => {
+    (@more $call:ident) => {};
+    (@more $call:ident direct) => {
+        fn turn32(&self, rows: &AnyRows<'_>, column: usize, next: usize, to: &mut [Floats32]) -> bool {
+            $call!(turn32(rows, column, next, to))
+        }
+        fn turn64(&self, rows: &AnyRows<'_>, column: usize, next: usize, to: &mut [Floats64]) -> bool {
+            $call!(turn64(rows, column, next, to))
+        }
+        fn most_direct(&self, short: bool) -> usize {
+            MOST_DIRECT[usize::from(!short)]
+        }
+        fn compare32(&self, numbers: &[f32], missing_left: bool, values: &Floats32, masks: &mut [Mask], rows: usize) {
+            $call!(compare32(numbers, missing_left, values, masks, rows))
+        }
+        fn compare64(&self, numbers: &[f64], missing_left: bool, values: &Floats64, masks: &mut [Mask], rows: usize) {
+            $call!(compare64(numbers, missing_left, values, masks, rows))
+        }
+    };
+    ($type:ident, $call:ident $(, $more:ident)?) => {
         impl crate::kernel::Instructions for $type {
+            crate::kernel::instructions!(@more $call $($more)?);
             fn most_splits(&self) -> u16 {
                 MOST_SPLITS
             }
@@ -666,6 +595,9 @@ macro_rules! instructions {
             }
             fn search64(&self, search: &Search<f64>, values: &Floats64, ranks: &mut Wide, rows: usize) {
                 $call!(search64(search, values, ranks, rows))
+            }
+            fn look_up(&self, table: &[u8; 16], places: &Bytes, bits: &Bytes, to: &mut Bytes, rows: usize) {
+                $call!(look_up(table, places, bits, to, rows))
             }
             fn test(&self, words: &[Word], bytes: &[Bytes], masks: &mut [Mask], rows: usize) {
                 $call!(test(words, bytes, masks, rows))

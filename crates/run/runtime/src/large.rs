@@ -19,9 +19,10 @@ use core::ops::Range;
 
 use crate::error::PredictError;
 use crate::file::File;
-use crate::kernel::{self, Instructions, Scratch};
+use crate::kernel::{self, Instructions};
 use crate::model::Model;
 use crate::plan::{ALL, CHUNK, Feature, Plan, Root, Values};
+use crate::read::{self, Output, Tile};
 use crate::rows::AnyRows;
 use crate::scalar::{Sum, answers, ends, ranks, starts};
 use crate::sliced::{ROWS, Wide};
@@ -372,12 +373,12 @@ pub(crate) fn sums(
     model: &Model,
     large: &Large,
     rows: &AnyRows<'_>,
-    scratch: &mut Scratch,
+    tile: &mut Tile,
     scores: &mut [f64],
 ) -> Result<(), PredictError> {
     match &model.plan.values {
-        Values::F32(values) => sums_of(instructions, model, large, values, rows, scratch, scores),
-        Values::F64(values) => sums_of(instructions, model, large, values, rows, scratch, scores),
+        Values::F32(values) => sums_of(instructions, model, large, values, rows, tile, scores),
+        Values::F64(values) => sums_of(instructions, model, large, values, rows, tile, scores),
     }
 }
 
@@ -387,7 +388,7 @@ fn sums_of<S: Sum>(
     large: &Large,
     values: &[S],
     rows: &AnyRows<'_>,
-    scratch: &mut Scratch,
+    tile: &mut Tile,
     scores: &mut [f64],
 ) -> Result<(), PredictError> {
     let groups = model.outputs();
@@ -407,7 +408,8 @@ fn sums_of<S: Sum>(
         let rows = rows.part(first..first + count);
         kernel::check(model, &rows, first)?;
         for (at, columns) in columns[..blocks].iter_mut().enumerate() {
-            kernel::read_columns(instructions, model, large, &rows.part(block(at)), scratch, columns);
+            let mut out = Output { large: Some((large, columns)), bytes: &mut [], masks: None };
+            read::read(instructions, model, &rows.part(block(at)), tile, &mut out);
         }
         counts.fill(0);
         for sums in sums.chunks_exact_mut(groups) {

@@ -113,6 +113,12 @@ fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes, rows: usize)
     rows.for_each(|(rank, &value)| *rank = all.partition_point(|&t| value > t) as u8);
 }
 
+/// The byte of the table at each place, of which only the given bits are left.
+#[inline]
+fn picked(table: &[u8; 16], places: &[u8; 64], bits: &[u8; 64]) -> [u8; 64] {
+    core::array::from_fn(|row| table[usize::from(places[row] & 15)] & bits[row])
+}
+
 kernel!();
 
 /// The instruction set that every processor has.

@@ -21,8 +21,11 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::ops::Range;
 
-use crate::plan::{ALL, Plan, Root, Values, Word};
+use crate::file::Kind;
+use crate::meaning::Number;
+use crate::plan::{ALL, CHUNK, Feature, Plan, Root, Values, Word, at_most};
 
 /// The number of rows of a block.
 pub(crate) const ROWS: usize = 512;
@@ -104,6 +107,13 @@ impl Tree {
     }
 }
 
+/// The tests of a variant of a feature, by their indices in `Sliced::words`.
+#[derive(Clone, Debug)]
+pub(crate) struct Direct {
+    pub(crate) tests: Range<usize>,
+    pub(crate) missing_left: bool,
+}
+
 /// The layout of a model for blocks of rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Sliced {
@@ -115,6 +125,15 @@ pub(crate) struct Sliced {
     pub(crate) children: Vec<[u16; 2]>,
     pub(crate) trees: Vec<Tree>,
     pub(crate) values: Values,
+    /// For each feature of the plan, its tests in `words`.
+    pub(crate) of_feature: Vec<Range<usize>>,
+    /// For each feature, its variants, if all its tests compare with numbers and have no side for
+    /// zero; otherwise none.
+    pub(crate) direct: Vec<Vec<Direct>>,
+    /// The number with which each of these tests compares: it sends x right iff not x <= number.
+    /// The first ones are for x of type f32, whatever the type of the model's inputs is.
+    pub(crate) numbers32: Vec<f32>,
+    pub(crate) numbers64: Vec<f64>,
     /// Slots that the largest tree needs.
     pub(crate) slots: usize,
     /// The number of tests of the largest tree.
@@ -138,13 +157,52 @@ impl Sliced {
                 Values::F32(_) => Values::F32(Vec::new()),
                 Values::F64(_) => Values::F64(Vec::new()),
             },
+            of_feature: Vec::with_capacity(plan.features.len()),
+            direct: Vec::with_capacity(plan.features.len()),
+            numbers32: Vec::new(),
+            numbers64: Vec::new(),
             slots: 0,
             most_tests: 0,
         };
+        plan.features.iter().for_each(|feature| sliced.add_tests(feature));
         for index in 0..plan.roots.len() {
             sliced.add(plan, groups, index);
         }
         sliced
+    }
+
+    /// Finds the tests of a feature, and the numbers with which they compare.
+    fn add_tests(&mut self, feature: &Feature) {
+        // The words are in the order of their columns, and the columns of a feature stand together.
+        let from = |column: usize| from_to(&self.words, 0, column).end;
+        let ends = feature.variants.iter().map(|variant| variant.column as usize + feature.chunks());
+        let ends = ends.chain(feature.specials.iter().map(|special| special.column as usize + 1));
+        let start = self.of_feature.last().map_or(1, |before| before.end);
+        let all = start..ends.max().map_or(start, from);
+        let compares = feature.specials.is_empty()
+            && feature.variants.iter().all(|variant| variant.zero_left.is_none())
+            && !feature.thresholds.first().is_some_and(|first| first.is_nan());
+        let mut direct = Vec::new();
+        for variant in feature.variants.iter().filter(|_| compares) {
+            let column = variant.column as usize;
+            let tests = from_to(&self.words, column, column + feature.chunks());
+            direct.push(Direct { tests, missing_left: variant.missing_left });
+        }
+        self.numbers64.resize(all.end, 0.0);
+        for variant in feature.variants.iter().filter(|_| compares) {
+            let column = variant.column as usize;
+            for at in from_to(&self.words, column, column + feature.chunks()) {
+                let word = self.words[at];
+                self.numbers64[at] =
+                    feature.thresholds[(word.column() - column) * CHUNK + usize::from(word.rank())];
+            }
+        }
+        // An f32 is at most a number iff it is at most the largest f32 that is at most the number.
+        let floors = &self.numbers64[self.numbers32.len()..];
+        let floor = |&number: &f64| at_most(Kind::LessOrEqual, number, Number::F32) as f32;
+        self.numbers32.extend(floors.iter().map(floor));
+        self.of_feature.push(all);
+        self.direct.push(direct);
     }
 
     fn add(&mut self, plan: &Plan, groups: usize, index: usize) {
@@ -255,6 +313,12 @@ impl Sliced {
         }
         self.words[1..].binary_search_by_key(&word.0, |known| known.0).map_or(0, |at| at as u32 + 1)
     }
+}
+
+/// The words of a range of columns; the first word has none.
+fn from_to(words: &[Word], column: usize, end: usize) -> Range<usize> {
+    let from = |column: usize| 1 + words[1..].partition_point(|word| word.column() < column);
+    from(column)..from(end)
 }
 
 /// The test of each level and the leaves of a tree that has one test for all splits of a level, and

@@ -212,6 +212,15 @@ pub(crate) fn left(file: &File, test: usize, row: &[f64]) -> bool {
     }
 }
 
+/// For each node of a tree, the index after its subtree.
+fn ends(nodes: &[u32]) -> Vec<usize> {
+    let mut ends = alloc::vec![0; nodes.len()];
+    for at in (0..nodes.len()).rev() {
+        ends[at] = if nodes[at] == LEAF { at + 1 } else { ends[ends[at + 1]] };
+    }
+    ends
+}
+
 /// The raw scores of a row by a plain walk.
 fn walked(file: &File, row: &[f64]) -> Vec<f64> {
     let round = |value: f64| if file.sums.number == Number::F32 { f64::from(value as f32) } else { value };
@@ -221,18 +230,10 @@ fn walked(file: &File, row: &[f64]) -> Vec<f64> {
     };
     for tree in &file.trees {
         let nodes = &file.nodes[tree.nodes.clone()];
-        // The index after the subtree that starts at a node.
-        let end = |mut at: usize| {
-            let mut open = 1;
-            while open > 0 {
-                open = if nodes[at] == LEAF { open - 1 } else { open + 1 };
-                at += 1;
-            }
-            at
-        };
+        let ends = ends(nodes);
         let mut at = 0;
         while nodes[at] != LEAF {
-            at = if left(file, nodes[at] as usize, row) { at + 1 } else { end(at + 1) };
+            at = if left(file, nodes[at] as usize, row) { at + 1 } else { ends[at + 1] };
         }
         let leaf = nodes[..at].iter().filter(|&&node| node == LEAF).count();
         let mut add =
@@ -399,6 +400,32 @@ fn deep_forests_give_the_bits_of_a_plain_walk() {
         }
     }
     assert!(cfg!(miri) || counted >= 3 && added >= 3, "{counted} with counted leaves, {added} others");
+}
+
+/// More tests than those whose masks are kept, with trees of all sizes: some are walked, some make
+/// their own masks.
+#[test]
+fn many_tests_and_trees_of_all_sizes_give_the_bits_of_a_plain_walk() {
+    for seed in 0..if cfg!(miri) { 1 } else { 2 } {
+        let mut random = Random(1 << 43 | seed);
+        let mut file = model_of(&mut random, 12, 0, 0, if cfg!(miri) { 20 } else { 4000 });
+        let tests: usize = file.columns.iter().map(|column| column.tests.len()).sum();
+        let (mut trees, mut nodes, mut leaves) = (Vec::new(), Vec::new(), Vec::new());
+        for (count, size) in [(4, 20), (2, 90), (2, 600), (1, 2000), (tests / 300, 300)] {
+            with_trees(&mut file, &mut random, count.min(if cfg!(miri) { 1 } else { 70 }), size, false);
+            trees.extend(file.trees.drain(..).map(|tree| Tree {
+                nodes: tree.nodes.start + nodes.len()..tree.nodes.end + nodes.len(),
+                values: tree.values + leaves.len(),
+                ..tree
+            }));
+            nodes.append(&mut file.nodes);
+            leaves.append(&mut file.leaves);
+        }
+        (file.trees, file.nodes, file.leaves) = (trees, nodes, leaves);
+        let words = Model::of(file.clone()).unwrap().sliced().words.len();
+        assert!(cfg!(miri) || words > 1 << 14, "only {words} tests");
+        check(&file, &format_args!("many tests, seed {seed}"));
+    }
 }
 
 /// Trees in which all splits of a level have the same test, as CatBoost makes them, up to the

@@ -183,6 +183,14 @@ fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes, rows: usize)
     }
 }
 
+/// The byte of the table at each place, of which only the given bits are left.
+#[target_feature(enable = "neon")]
+#[inline]
+fn picked(table: &[u8; 16], places: &[u8; 64], bits: &[u8; 64]) -> [u8; 64] {
+    let (table, places, bits) = (bytes(*table), quarters(*places), quarters(*bits));
+    to_bytes([0, 1, 2, 3].map(|part| vandq_u8(vqtbl1q_u8(table, places[part]), bits[part])))
+}
+
 kernel!(#[target_feature(enable = "neon")]);
 
 /// This instruction set. A value of this type exists only if the processor has it.

@@ -12,6 +12,7 @@ type V = [__m256i; 2];
 const MOST_SPLITS: u16 = 400;
 
 vectors! {
+    sixteenth: [u8; 16] => __m128i;
     words: [u64; 8] => [__m256i; 2];
     to_words: [__m256i; 2] => [u64; 8];
     halves: [u8; 64] => [__m256i; 2];
@@ -178,6 +179,15 @@ fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes, rows: usize)
         let pivot = if table.few { 0 } else { above64(value, &table.pivots) as usize & 15 };
         *rank = (16 * pivot as u32 + above64(value, &table.all[pivot])) as u8;
     }
+}
+
+/// The byte of the table at each place, of which only the given bits are left.
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn picked(table: &[u8; 16], places: &[u8; 64], bits: &[u8; 64]) -> [u8; 64] {
+    let table = _mm256_broadcastsi128_si256(sixteenth(*table));
+    let (places, bits) = (halves(*places), halves(*bits));
+    to_bytes([0, 1].map(|half| _mm256_and_si256(_mm256_shuffle_epi8(table, places[half]), bits[half])))
 }
 
 kernel!(#[target_feature(enable = "avx2,popcnt")]);

@@ -2,7 +2,10 @@
 
 use core::arch::x86_64::*;
 
+use super::{bytes8, prefetch, words16};
 use crate::kernel::{instructions, kernel};
+use crate::read::TILE;
+use crate::rows::{AnyRows, Float, Rows};
 use crate::sliced::{Bytes, Floats32, Floats64, Mask, Table};
 use crate::vectors::vectors;
 
@@ -11,7 +14,12 @@ type V = __m512i;
 /// See `Instructions::most_splits`.
 const MOST_SPLITS: u16 = 500;
 
+/// See `Instructions::most_direct`: comparing floats is less work than ranks and bytes for any
+/// number of tests that is kept; comparing doubles only for few.
+const MOST_DIRECT: [usize; 2] = [usize::MAX, 48];
+
 vectors! {
+    sixteenth: [u8; 16] => __m128i;
     words: [u64; 8] => __m512i;
     to_words: __m512i => [u64; 8];
     bytes: [u8; 64] => __m512i;
@@ -228,6 +236,201 @@ fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes, rows: usize)
     }
 }
 
+/// Sixteen values of a row from a column on; what is beyond the end of the row is zero.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn sixteen(row: &[f32], column: usize) -> __m512 {
+    match row[column..].first_chunk() {
+        Some(&all) => floats(all),
+        None => {
+            let mut all = [0.0; TILE];
+            all.iter_mut().zip(&row[column..]).for_each(|(to, &from)| *to = from);
+            floats(all)
+        }
+    }
+}
+
+/// Eight values of a row from a column on; what is beyond the end of the row is zero.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn eight(row: &[f64], column: usize) -> __m512d {
+    let rest = row.get(column..).unwrap_or_default();
+    match rest.first_chunk() {
+        Some(&all) => doubles(all),
+        None => {
+            let mut all = [0.0; 8];
+            all.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
+            doubles(all)
+        }
+    }
+}
+
+/// Reads sixteen columns as f32, sixteen rows at a time, which are turned in registers.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+fn turn32(rows: &AnyRows<'_>, column: usize, next: usize, to: &mut [Floats32]) -> bool {
+    match rows {
+        AnyRows::F32(rows) => turn_rows(rows, next, to, |row| sixteen(row, column)),
+        AnyRows::F64(rows) => turn_rows(rows, next, to, |row| {
+            let (low, high) = (eight(row, column), eight(row, column + 8));
+            _mm512_insertf32x8::<1>(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high))
+        }),
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn turn_rows<T: Float>(
+    rows: &Rows<'_, T>,
+    next: usize,
+    to: &mut [Floats32],
+    read: impl Fn(&[T]) -> __m512,
+) -> bool {
+    let Some(to) = to.first_chunk_mut::<TILE>() else { return false };
+    let last = rows.count().saturating_sub(1);
+    for first in (0..rows.count()).step_by(16) {
+        let mut r = [_mm512_setzero_ps(); 16];
+        for (lane, r) in r.iter_mut().enumerate() {
+            // After the last row it is read again.
+            let Some(row) = rows.row((first + lane).min(last)) else { return false };
+            *r = read(row);
+            prefetch(row.get(next));
+        }
+        let mut t = r;
+        for at in 0..8 {
+            t[2 * at] = _mm512_unpacklo_ps(r[2 * at], r[2 * at + 1]);
+            t[2 * at + 1] = _mm512_unpackhi_ps(r[2 * at], r[2 * at + 1]);
+        }
+        for four in 0..4 {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|at| _mm512_castps_pd(t[4 * four + at]));
+            r[4 * four] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
+            r[4 * four + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
+            r[4 * four + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
+            r[4 * four + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
+        }
+        for at in 0..4 {
+            let a = _mm512_shuffle_f32x4::<0x88>(r[at], r[4 + at]);
+            let b = _mm512_shuffle_f32x4::<0xdd>(r[at], r[4 + at]);
+            let c = _mm512_shuffle_f32x4::<0x88>(r[8 + at], r[12 + at]);
+            let d = _mm512_shuffle_f32x4::<0xdd>(r[8 + at], r[12 + at]);
+            to[at].0[first / 16] = to_floats(_mm512_shuffle_f32x4::<0x88>(a, c));
+            to[4 + at].0[first / 16] = to_floats(_mm512_shuffle_f32x4::<0x88>(b, d));
+            to[8 + at].0[first / 16] = to_floats(_mm512_shuffle_f32x4::<0xdd>(a, c));
+            to[12 + at].0[first / 16] = to_floats(_mm512_shuffle_f32x4::<0xdd>(b, d));
+        }
+    }
+    true
+}
+
+/// Reads sixteen columns as f64, eight rows of eight columns at a time.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+fn turn64(rows: &AnyRows<'_>, column: usize, next: usize, to: &mut [Floats64]) -> bool {
+    let (AnyRows::F64(rows), Some(to)) = (rows, to.first_chunk_mut::<TILE>()) else { return false };
+    let last = rows.count().saturating_sub(1);
+    for first in (0..rows.count()).step_by(8) {
+        for (half, to) in to.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let mut r = [_mm512_setzero_pd(); 8];
+            for (lane, r) in r.iter_mut().enumerate() {
+                let Some(row) = rows.row((first + lane).min(last)) else { return false };
+                *r = eight(row, column + 8 * half);
+                prefetch(row.get(next + 8 * half));
+            }
+            let mut t = r;
+            for at in 0..4 {
+                t[2 * at] = _mm512_unpacklo_pd(r[2 * at], r[2 * at + 1]);
+                t[2 * at + 1] = _mm512_unpackhi_pd(r[2 * at], r[2 * at + 1]);
+            }
+            for at in 0..2 {
+                let a = _mm512_shuffle_f64x2::<0x88>(t[at], t[2 + at]);
+                let b = _mm512_shuffle_f64x2::<0xdd>(t[at], t[2 + at]);
+                let c = _mm512_shuffle_f64x2::<0x88>(t[4 + at], t[6 + at]);
+                let d = _mm512_shuffle_f64x2::<0xdd>(t[4 + at], t[6 + at]);
+                to[at].0[first / 8] = to_doubles(_mm512_shuffle_f64x2::<0x88>(a, c));
+                to[2 + at].0[first / 8] = to_doubles(_mm512_shuffle_f64x2::<0x88>(b, d));
+                to[4 + at].0[first / 8] = to_doubles(_mm512_shuffle_f64x2::<0xdd>(a, c));
+                to[6 + at].0[first / 8] = to_doubles(_mm512_shuffle_f64x2::<0xdd>(b, d));
+            }
+        }
+    }
+    true
+}
+
+/// See `Instructions::compare32`. The kind of the comparison says what is true for NaN.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+fn compare32(numbers: &[f32], missing_left: bool, values: &Floats32, masks: &mut [Mask], rows: usize) {
+    if missing_left {
+        compare_floats(numbers, values, masks, rows, |value, number| {
+            _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, number)
+        });
+    } else {
+        compare_floats(numbers, values, masks, rows, |value, number| {
+            _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(value, number)
+        });
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn compare_floats(
+    numbers: &[f32],
+    values: &Floats32,
+    masks: &mut [Mask],
+    rows: usize,
+    compare: impl Fn(__m512, __m512) -> __mmask16,
+) {
+    for (&number, mask) in numbers.iter().zip(masks) {
+        let number = _mm512_set1_ps(number);
+        let words = words16(mask);
+        if rows > 480 {
+            // The compiler unrolls this loop.
+            for (word, &values) in words.iter_mut().zip(&values.0) {
+                *word = compare(floats(values), number);
+            }
+        } else {
+            for (word, &values) in words.iter_mut().zip(&values.0).take(rows.div_ceil(16)) {
+                *word = compare(floats(values), number);
+            }
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+fn compare64(numbers: &[f64], missing_left: bool, values: &Floats64, masks: &mut [Mask], rows: usize) {
+    if missing_left {
+        compare_doubles(numbers, values, masks, rows, |value, number| {
+            _mm512_cmp_pd_mask::<_CMP_GT_OQ>(value, number)
+        });
+    } else {
+        compare_doubles(numbers, values, masks, rows, |value, number| {
+            _mm512_cmp_pd_mask::<_CMP_NLE_UQ>(value, number)
+        });
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn compare_doubles(
+    numbers: &[f64],
+    values: &Floats64,
+    masks: &mut [Mask],
+    rows: usize,
+    compare: impl Fn(__m512d, __m512d) -> __mmask8,
+) {
+    for (&number, mask) in numbers.iter().zip(masks) {
+        let number = _mm512_set1_pd(number);
+        for (byte, &values) in bytes8(mask).iter_mut().zip(&values.0).take(rows.div_ceil(8)) {
+            *byte = compare(doubles(values), number);
+        }
+    }
+}
+
+/// The byte of the table at each place, of which only the given bits are left.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn picked(table: &[u8; 16], places: &[u8; 64], bits: &[u8; 64]) -> [u8; 64] {
+    let table = _mm512_broadcast_i32x4(sixteenth(*table));
+    to_bytes(_mm512_and_si512(_mm512_shuffle_epi8(table, bytes(*places)), bytes(*bits)))
+}
+
 kernel!(#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]);
 
 /// This instruction set. A value of this type exists only if the processor has it.
@@ -241,4 +444,4 @@ impl Entered {
     }
 }
 
-instructions!(Entered, entered);
+instructions!(Entered, entered, direct);
