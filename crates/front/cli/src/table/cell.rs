@@ -8,6 +8,10 @@ use thiserror::Error;
 
 /// The contents of a cell in a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    not(feature = "parquet"),
+    allow(dead_code, reason = "only tables in Parquet have columns of numbers")
+)]
 pub(super) enum Cell<'a> {
     Missing,
     Number(f64),

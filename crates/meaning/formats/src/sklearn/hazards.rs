@@ -12,8 +12,7 @@ use super::{File, npy};
 use crate::Document;
 
 fn fixture(name: &str) -> Vec<u8> {
-    let path = format!("{}/../../../testdata/models/sklearn/{name}.skops", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read(path).unwrap()
+    secateur_testkit::committed(format!("models/sklearn/{name}.skops"))
 }
 
 /// An archive taken apart.

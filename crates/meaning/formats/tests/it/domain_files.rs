@@ -2,12 +2,10 @@
 
 use secateur_formats::{DomainFile, ModelFile};
 use secateur_model::{Ensemble, FeatureId, GroupKind, Side};
-
-const MODEL: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/models/xgboost/3.4.1-logistic.json");
+use secateur_testkit::testdata;
 
 fn model() -> ModelFile {
-    ModelFile::read(MODEL.as_ref()).unwrap()
+    ModelFile::read(&testdata("models/xgboost/3.4.1-logistic.json")).unwrap()
 }
 
 /// Any function that distinguishes the models suffices here.
@@ -191,7 +189,7 @@ fn mistakes_are_told_with_their_place() {
 #[test]
 fn scores_of_other_models_are_read_from_their_files() {
     let model = model();
-    let folder = std::path::Path::new(MODEL).parent().unwrap();
+    let folder = testdata("models/xgboost");
     let resolved =
         |text: &str| DomainFile::parse(text).unwrap().below(folder).resolve(model.ensemble(), &digest);
     let text = "[[where]]\nmodel = \"3.4.1-logistic.json\"\nat_least = -0.25\nat_most = 0.5\n";

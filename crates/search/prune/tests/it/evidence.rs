@@ -1,7 +1,5 @@
 //! The evidence for lower bounds, as the independent checker judges it.
 
-use std::path::Path;
-
 use fastrand::Rng;
 use secateur_checker::{Limits, Verdict, check};
 use secateur_formats::ModelFile;
@@ -11,7 +9,7 @@ use secateur_prune::{
     Bound, Column, Cut, Cutter, Evidence, Intercept, Points, cheapest_cover, indispensable,
     relevant_boundaries, write_bounds,
 };
-use secateur_testkit::{Shape, ensemble};
+use secateur_testkit::{Shape, ensemble, testdata};
 
 const FILES: [&str; 7] = [
     "xgboost/3.4.1-logistic.json",
@@ -166,7 +164,7 @@ fn mutate(evidence: &mut Evidence, rng: &mut Rng) -> bool {
 
 #[test]
 fn files_of_every_framework_have_their_bounds_checked() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/models");
+    let folder = testdata("models");
     let mut rng = Rng::with_seed(33);
     for name in FILES {
         let file = ModelFile::read(&folder.join(name)).unwrap();
