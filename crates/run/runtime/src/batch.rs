@@ -1,12 +1,21 @@
 //! Predictions for many rows: chooses the path for them, and shares them among threads.
 
+#[cfg(feature = "std")]
+use core::ops::Range;
+
 use crate::error::PredictError;
 use crate::kernel::{self, Instructions};
 use crate::model::Model;
 use crate::path::Path;
 use crate::portable::Portable;
 use crate::rows::AnyRows;
+#[cfg(feature = "std")]
+use crate::rows::Float;
+#[cfg(feature = "std")]
+use crate::sliced::Mask;
 use crate::sliced::ROWS;
+#[cfg(feature = "std")]
+use crate::sparse::SparseRows;
 
 /// The smallest number of rows for which a block is faster than the rows one by one.
 ///
@@ -121,30 +130,65 @@ fn entered<R>(path: Path, work: &mut dyn FnMut(&dyn Instructions) -> R) -> Optio
     if HAS_PORTABLE { Some(work(&Portable)) } else { None }
 }
 
-/// The sums of each row, by several threads. Every thread takes whole blocks; the bits do not
-/// depend on the number of threads.
+/// The sums of sparse rows.
 #[cfg(feature = "std")]
-pub(crate) fn sums_by_threads(
+pub(crate) fn sparse_sums<T: Float>(
     model: &Model,
     path: Path,
-    rows: AnyRows<'_>,
-    threads: usize,
+    rows: &SparseRows<'_, T>,
     scores: &mut [f64],
 ) -> Result<(), PredictError> {
-    let blocks = rows.count().div_ceil(ROWS);
+    if !path.is_available() {
+        return Err(PredictError::NoSuchPath);
+    }
+    let blocks = path != Path::Scalar && rows.count() > 1 && model.plan.columns <= MOST_COLUMNS;
+    if blocks && rows.count() >= worth_a_block(model, path) {
+        let sliced = model.sliced();
+        let features = rows.features(model);
+        let done = entered(path, &mut |instructions| {
+            let takes = kernel::takes_sparse(instructions, model, sliced);
+            if takes {
+                let read = |part, masks: &mut [Mask]| rows.masks(model, sliced, &features, part, masks);
+                model.pool.with(|scratch| {
+                    kernel::sparse_sums(instructions, model, sliced, &read, scratch, scores);
+                });
+            }
+            takes
+        });
+        if done == Some(true) {
+            return Ok(());
+        }
+    }
+    rows.in_full(|rows, range| {
+        let outputs = model.outputs();
+        let scores = &mut scores[range.start * outputs..range.end * outputs];
+        sums(model, path, T::any(rows), scores).map_err(|error| at(error, range.start))
+    })
+}
+
+/// Shares rows among threads: `work` computes the sums of a range of rows. Every thread takes whole
+/// blocks; the bits do not depend on the number of threads.
+#[cfg(feature = "std")]
+pub(crate) fn by_threads(
+    count: usize,
+    outputs: usize,
+    threads: usize,
+    scores: &mut [f64],
+    work: impl Fn(Range<usize>, &mut [f64]) -> Result<(), PredictError> + Sync,
+) -> Result<(), PredictError> {
+    let blocks = count.div_ceil(ROWS);
     let threads = threads.clamp(1, blocks.max(1));
     if threads == 1 {
-        return sums(model, path, rows, scores);
+        return work(0..count, scores);
     }
     let share = blocks.div_ceil(threads) * ROWS;
-    let parts = scores.chunks_mut(share * model.outputs()).enumerate();
+    let parts = scores.chunks_mut(share * outputs).enumerate();
     let work = |(index, scores): (usize, &mut [f64])| {
         let first = index * share;
-        let end = rows.count().min(first + share);
-        sums(model, path, rows.part(first..end), scores).map_err(|error| at(error, first))
+        work(first..count.min(first + share), scores).map_err(|error| at(error, first))
     };
     std::thread::scope(|scope| {
-        let handles: alloc::vec::Vec<_> = parts.map(|part| scope.spawn(move || work(part))).collect();
+        let handles: alloc::vec::Vec<_> = parts.map(|part| scope.spawn(|| work(part))).collect();
         // Returns the first error in the order of the rows.
         handles.into_iter().try_for_each(|handle| match handle.join() {
             Ok(result) => result,

@@ -7,6 +7,8 @@
 //! would panic instead of reading elsewhere.
 
 use alloc::vec::Vec;
+#[cfg(feature = "std")]
+use core::ops::Range;
 
 use crate::error::PredictError;
 use crate::large::{self, Found, Half, Large};
@@ -189,7 +191,6 @@ pub(crate) fn sums(
     }
     slices &= !large.is_some_and(Large::walks_all);
     let kept = slices && few;
-    let narrow_sums = model.file.sums.number == Number::F32;
     scratch.tile.make_room(model.file.domain.number);
     if let (Some(large), false) = (large, slices) {
         return large::sums(instructions, model, large, &rows, &mut scratch.tile, scores);
@@ -197,14 +198,7 @@ pub(crate) fn sums(
     let no_bytes = kept && read::needs_no_bytes(instructions, model, sliced, &rows);
     scratch.bytes.resize(if no_bytes { 0 } else { model.plan.columns }, Bytes([[0; 64]; 8]));
     scratch.columns.resize(large.map_or(0, |large| large.room(ROWS)), Half::default());
-    scratch.masks.resize(if kept { sliced.words.len() } else { sliced.most_tests.max(1) }, Mask::NONE);
-    // With all masks kept, the first one belongs to the test that sends every row left.
-    scratch.masks[0] = Mask::NONE;
-    scratch.slots.resize(sliced.slots, Mask::NONE);
-    scratch.sums32.resize(if narrow_sums { groups } else { 0 }, ZERO32);
-    scratch.sums64.resize(if narrow_sums { 0 } else { groups }, ZERO64);
-    scratch.most_splits = most_splits;
-    scratch.kept = kept;
+    scratch.make_room(model, sliced, kept, most_splits);
     for (block, scores) in scores.chunks_mut(ROWS * groups).enumerate() {
         let first = block * ROWS;
         let part = rows.part(first..first + scores.len() / groups);
@@ -215,12 +209,74 @@ pub(crate) fn sums(
             masks: kept.then_some((sliced, &mut scratch.masks[..])),
         };
         read::read(instructions, model, &part, &mut scratch.tile, &mut out);
-        match &sliced.values {
-            Values::F32(values) => add32(instructions, model, sliced, large, values, scratch, scores),
-            Values::F64(values) => add64(instructions, model, sliced, large, values, scratch, scores),
-        }
+        add(instructions, model, sliced, large, scratch, scores);
     }
     Ok(())
+}
+
+/// The sums of sparse rows, for a model that [`takes_sparse`]. `read` makes the masks of a block.
+#[cfg(feature = "std")]
+pub(crate) fn sparse_sums(
+    instructions: &dyn Instructions,
+    model: &Model,
+    sliced: &Sliced,
+    read: &dyn Fn(Range<usize>, &mut [Mask]),
+    scratch: &mut Scratch,
+    scores: &mut [f64],
+) {
+    let groups = model.outputs();
+    scratch.bytes.clear();
+    scratch.make_room(model, sliced, true, most_splits(instructions, sliced));
+    for (block, scores) in scores.chunks_mut(ROWS * groups).enumerate() {
+        let first = block * ROWS;
+        read(first..first + scores.len() / groups, &mut scratch.masks);
+        add(instructions, model, sliced, None, scratch, scores);
+    }
+}
+
+/// Can masks be made from the values that sparse rows have? They are if all are kept, if all tests
+/// compare with numbers, and if no tree is walked.
+#[cfg(feature = "std")]
+pub(crate) fn takes_sparse(instructions: &dyn Instructions, model: &Model, sliced: &Sliced) -> bool {
+    let most_splits = most_splits(instructions, sliced);
+    let domain = model.file.domain;
+    sliced.words.len() <= KEPT
+        && model.file.categories.is_empty()
+        && domain.missing
+        && domain.infinities
+        && sliced.direct.iter().all(|direct| !direct.is_empty())
+        && !sliced.trees.iter().any(|tree| tree.is_walked(most_splits))
+}
+
+impl Scratch {
+    /// Makes room for masks and sums.
+    fn make_room(&mut self, model: &Model, sliced: &Sliced, kept: bool, most_splits: u16) {
+        let groups = model.outputs();
+        let narrow_sums = model.file.sums.number == Number::F32;
+        self.masks.resize(if kept { sliced.words.len() } else { sliced.most_tests.max(1) }, Mask::NONE);
+        // With all masks kept, the first one belongs to the test that sends every row left.
+        self.masks[0] = Mask::NONE;
+        self.slots.resize(sliced.slots, Mask::NONE);
+        self.sums32.resize(if narrow_sums { groups } else { 0 }, ZERO32);
+        self.sums64.resize(if narrow_sums { 0 } else { groups }, ZERO64);
+        self.most_splits = most_splits;
+        self.kept = kept;
+    }
+}
+
+/// Adds up the trees for a block that has been read.
+fn add(
+    instructions: &dyn Instructions,
+    model: &Model,
+    sliced: &Sliced,
+    large: Option<&Large>,
+    scratch: &mut Scratch,
+    scores: &mut [f64],
+) {
+    match &sliced.values {
+        Values::F32(values) => add32(instructions, model, sliced, large, values, scratch, scores),
+        Values::F64(values) => add64(instructions, model, sliced, large, values, scratch, scores),
+    }
 }
 
 /// Refuses the values that the library refuses. Most libraries accept nearly everything, so that
@@ -377,6 +433,7 @@ macro_rules! kernel {
 
         /// The number of each row's leaf, as one mask for each of its bits.
         $(#[$enable])*
+        #[expect(clippy::too_many_arguments, reason = "as in the trait")]
         fn find(tree: &Tree, sliced: &Sliced, kept: bool, bytes: &[Bytes], masks: &mut [Mask], slots: &mut [Mask], planes: &mut [Mask; PLANES], rows: usize) {
             let count = match tree.shape {
                 Shape::Perfect(depth) => (1usize << depth) - 1,

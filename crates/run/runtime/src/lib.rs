@@ -22,7 +22,7 @@
 //! # Where to read
 //! `model` is the entry. `file` reads and checks a packed file (with `bytes`), `meaning` says what
 //! its scores become, and `plan` makes the tables that are fast: thresholds become ranks, trees
-//! become nodes. `rows` is a caller's table; `cover` makes rows that reach everything, for the
+//! become nodes. `rows` and `sparse` are a caller's table; `cover` makes rows that reach everything, for the
 //! self-test.
 //!
 //! `batch` chooses the way to compute and shares rows among threads: `scalar` (no special
@@ -59,6 +59,8 @@ mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod single;
 mod sliced;
+#[cfg(feature = "std")]
+mod sparse;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -73,6 +75,8 @@ pub use meaning::{Decision, Labels, Link, Number, Value};
 pub use model::{Model, SelfTest};
 pub use path::Path;
 pub use rows::{Float, Rows};
+#[cfg(feature = "std")]
+pub use sparse::SparseRows;
 
 /// The content of a packed file, as this crate reads it before it runs it. It is public for
 /// `secateur-formats`, so that a check of a packed file is about what is run; it is not a stable

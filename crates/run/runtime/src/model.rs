@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::batch;
 use crate::bytes::Checksum;
 use crate::cover;
 use crate::decide;
@@ -18,6 +19,8 @@ use crate::scalar;
 #[cfg(target_arch = "x86_64")]
 use crate::single::Single;
 use crate::sliced::{Ranks, Sliced};
+#[cfg(feature = "std")]
+use crate::sparse::SparseRows;
 
 /// A packed model.
 #[derive(Clone, Debug)]
@@ -224,8 +227,30 @@ impl Model {
         threads: usize,
         scores: &mut [f64],
     ) -> Result<(), PredictError> {
-        self.check_shape(&rows, scores)?;
-        crate::batch::sums_by_threads(self, path, T::any(rows), threads, scores)?;
+        self.check_size(rows.count(), rows.width(), scores)?;
+        batch::by_threads(rows.count(), self.outputs(), threads, scores, |part, scores| {
+            batch::sums(self, path, T::any(rows.part(part)), scores)
+        })?;
+        if let Some((divisor, true)) = self.file.sums.average {
+            self.divide(scores, divisor);
+        }
+        Ok(())
+    }
+
+    /// As [`raw_scores_by_threads`](Self::raw_scores_by_threads), of sparse rows. Most models work
+    /// on the values that are present; the others get a few rows at a time with all values.
+    #[cfg(feature = "std")]
+    pub fn raw_scores_of_sparse<T: Float>(
+        &self,
+        path: Path,
+        rows: SparseRows<'_, T>,
+        threads: usize,
+        scores: &mut [f64],
+    ) -> Result<(), PredictError> {
+        self.check_size(rows.count(), rows.width(), scores)?;
+        batch::by_threads(rows.count(), self.outputs(), threads, scores, |part, scores| {
+            batch::sparse_sums(self, path, &rows.part(part), scores)
+        })?;
         if let Some((divisor, true)) = self.file.sums.average {
             self.divide(scores, divisor);
         }
@@ -381,11 +406,11 @@ impl Model {
         }
     }
 
-    fn check_shape<T: Float>(&self, rows: &Rows<'_, T>, scores: &[f64]) -> Result<(), PredictError> {
-        if rows.width() != self.features() {
-            return Err(PredictError::Width { found: rows.width(), expected: self.features() });
+    fn check_size(&self, count: usize, width: usize, scores: &[f64]) -> Result<(), PredictError> {
+        if width != self.features() {
+            return Err(PredictError::Width { found: width, expected: self.features() });
         }
-        let expected = rows.count().saturating_mul(self.outputs());
+        let expected = count.saturating_mul(self.outputs());
         if scores.len() != expected {
             return Err(PredictError::Output { found: scores.len(), expected });
         }
@@ -398,8 +423,8 @@ impl Model {
         rows: Rows<'_, T>,
         scores: &mut [f64],
     ) -> Result<(), PredictError> {
-        self.check_shape(&rows, scores)?;
-        crate::batch::sums(self, path, T::any(rows), scores)
+        self.check_size(rows.count(), rows.width(), scores)?;
+        batch::sums(self, path, T::any(rows), scores)
     }
 
     pub(crate) fn scalar_sums(&self, rows: &AnyRows<'_>, scores: &mut [f64]) -> Result<(), PredictError> {

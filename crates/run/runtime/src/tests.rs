@@ -461,6 +461,81 @@ fn trees_with_one_test_a_level_give_the_bits_of_a_plain_walk() {
     }
 }
 
+/// Sparse rows give the bits of the same rows with all their values, whether absent values are zero
+/// or missing, and whether or not the model works on the values that are present.
+#[test]
+fn sparse_rows_give_the_bits_of_full_ones() {
+    let mut direct = 0;
+    for seed in 0..fewer(120) {
+        let mut random = Random(1 << 44 | seed);
+        let features = 1 + random.below(if seed % 3 > 0 { 4 } else { 30 }) as u32;
+        let (depth, trees) = (random.below(7), 1 + random.below(30));
+        let mut file = model_of(&mut random, features, depth, trees, 12);
+        if seed % 3 > 0 {
+            // Only comparisons of numbers, as most models have.
+            let numbers = file.columns.iter_mut().filter(|column| matches!(column.tests, Tests::Numbers(_)));
+            numbers.for_each(|column| column.kind = [Kind::Less, Kind::LessOrEqual][random.below(2)]);
+            (file.domain.missing, file.domain.infinities) = (true, true);
+        }
+        let model = Model::of(file.clone()).unwrap();
+        direct += u32::from(
+            model.file.categories.is_empty() && model.sliced().direct.iter().all(|of| !of.is_empty()),
+        );
+        let width = model.features();
+        let accepted = |feature: usize, value: f64| file.read_value(feature, value).is_some();
+        let absent = if (0..width).all(|feature| accepted(feature, f64::NAN)) && random.coin() {
+            f64::NAN
+        } else {
+            0.0
+        };
+        let cover = model.cover_rows();
+        let (mut starts, mut columns, mut values) = (alloc::vec![0], Vec::new(), Vec::new());
+        let mut full = Vec::new();
+        for row in cover.chunks(width).cycle().take(700) {
+            for (column, &value) in row.iter().enumerate() {
+                let present = random.below(4) == 0;
+                full.push(if present { value } else { absent });
+                if present {
+                    columns.push(column as u32);
+                    values.push(value);
+                }
+            }
+            starts.push(columns.len());
+        }
+        let outputs = model.outputs();
+        let mut expected = alloc::vec![0.0; 700 * outputs];
+        model.raw_scores_on(Path::Scalar, Rows::row_major(&full, width).unwrap(), &mut expected).unwrap();
+        for path in Path::available() {
+            for count in [0, 1, 60, 130, 700] {
+                let rows =
+                    crate::SparseRows::new(&starts[..=count], &columns, &values, width, absent).unwrap();
+                let mut scores = alloc::vec![0.0; count * outputs];
+                model.raw_scores_of_sparse(path, rows, 2, &mut scores).unwrap();
+                same(&scores, &expected[..count * outputs], &format_args!("sparse {seed}, {path}, {count}"));
+            }
+        }
+    }
+    assert!(cfg!(miri) || direct >= 10, "{direct} models work on the values that are present");
+}
+
+#[test]
+fn sparse_rows_that_are_none_are_refused() {
+    let of = |starts: &[usize], columns: &[u32]| {
+        crate::SparseRows::new(starts, columns, &alloc::vec![1.0f32; columns.len()], 3, 0.0).is_ok()
+    };
+    assert!(of(&[0, 2, 2, 3], &[0, 2, 1]));
+    for (starts, columns) in [
+        (&[][..], &[][..]),
+        (&[0, 2], &[1, 1]),
+        (&[0, 2], &[2, 1]),
+        (&[0, 1], &[3]),
+        (&[0, 2], &[1]),
+        (&[2, 0], &[0, 1]),
+    ] {
+        assert!(!of(starts, columns), "{starts:?}, {columns:?}");
+    }
+}
+
 #[test]
 fn more_thresholds_than_a_wide_column_counts_give_the_bits_of_a_plain_walk() {
     const COUNT: usize = 140_000;
