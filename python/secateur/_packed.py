@@ -396,7 +396,7 @@ class PackedModel:
         """The number of trees."""
         return self._packed.tree_count
 
-    def _rows(self, X: Any) -> np.ndarray:
+    def _rows(self, X: Any) -> Any:
         return _rows.to_pack(X, self._reader)
 
     def _model(self) -> Model:

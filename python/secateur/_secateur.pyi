@@ -87,16 +87,16 @@ class Packed:
     @property
     def certificate(self) -> bytes | None: ...
     def raw_scores(
-        self, rows: NDArray[Any], threads: int = 1, path: str | None = None
+        self, rows: NDArray[Any] | tuple[Any, ...], threads: int = 1, path: str | None = None
     ) -> NDArray[np.float64]: ...
     def class_indices(
-        self, rows: NDArray[Any], threads: int = 1, path: str | None = None
+        self, rows: NDArray[Any] | tuple[Any, ...], threads: int = 1, path: str | None = None
     ) -> NDArray[np.int64]: ...
     def probabilities(
-        self, rows: NDArray[Any], threads: int = 1, path: str | None = None
+        self, rows: NDArray[Any] | tuple[Any, ...], threads: int = 1, path: str | None = None
     ) -> NDArray[np.float64]: ...
     def values(
-        self, rows: NDArray[Any], threads: int = 1, path: str | None = None
+        self, rows: NDArray[Any] | tuple[Any, ...], threads: int = 1, path: str | None = None
     ) -> NDArray[np.float64]: ...
     def contributions(self, rows: NDArray[Any]) -> NDArray[np.float64]: ...
     @property

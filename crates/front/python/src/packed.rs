@@ -5,13 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use numpy::{
-    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods,
+    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use secateur_runtime::{
-    Contributions, Decision, Float, Labels, Link, Model as Runtime, Number, Path, PredictError, Rows, Value,
+    Contributions, Decision, Float, Labels, Link, Model as Runtime, Number, Path, PredictError, Rows,
+    SparseRows, Value,
 };
 
 use secateur::{Cancel, pack::PackingError};
@@ -33,6 +35,18 @@ pub(crate) struct Packed {
 enum Table<'py> {
     Narrow(PyReadonlyArray2<'py, f32>),
     Wide(PyReadonlyArray2<'py, f64>),
+    SparseNarrow(Sparse<'py, f32>),
+    SparseWide(Sparse<'py, f64>),
+}
+
+/// Rows of which most values are absent: where each row starts, columns, values, the number of
+/// columns, and what the library reads for an absent value.
+struct Sparse<'py, T: numpy::Element> {
+    starts: Vec<usize>,
+    columns: PyReadonlyArray1<'py, u32>,
+    values: PyReadonlyArray1<'py, T>,
+    width: usize,
+    absent: T,
 }
 
 impl<'py> Table<'py> {
@@ -42,9 +56,37 @@ impl<'py> Table<'py> {
             Ok(Self::Wide(array.readonly()))
         } else if let Ok(array) = rows.cast::<PyArray2<f32>>() {
             Ok(Self::Narrow(array.readonly()))
+        } else if let Ok(parts) = rows.cast::<PyTuple>() {
+            Self::of_sparse(parts)
         } else {
             Err(error::InputError::new_err("rows are a NumPy array of two dimensions, of float32 or float64"))
         }
+    }
+}
+
+impl<'py> Table<'py> {
+    /// The parts of a sparse table, as `_rows.py` gives them.
+    fn of_sparse(parts: &Bound<'py, PyTuple>) -> PyResult<Self> {
+        let (starts, columns, values, width, absent): (
+            PyReadonlyArray1<'py, u64>,
+            PyReadonlyArray1<'py, u32>,
+            Bound<'py, PyAny>,
+            usize,
+            f64,
+        ) = parts.extract()?;
+        let starts: Vec<usize> = starts.as_slice()?.iter().map(|&start| start as usize).collect();
+        Ok(match values.cast::<PyArray1<f64>>() {
+            Ok(values) => {
+                Self::SparseWide(Sparse { starts, columns, values: values.readonly(), width, absent })
+            }
+            Err(_) => Self::SparseNarrow(Sparse {
+                starts,
+                columns,
+                values: values.extract()?,
+                width,
+                absent: absent as f32,
+            }),
+        })
     }
 }
 
@@ -86,7 +128,25 @@ impl Packed {
         match table {
             Table::Narrow(array) => self.scores_of(py, array, how),
             Table::Wide(array) => self.scores_of(py, array, how),
+            Table::SparseNarrow(sparse) => self.scores_of_sparse(py, sparse, how),
+            Table::SparseWide(sparse) => self.scores_of_sparse(py, sparse, how),
         }
+    }
+
+    fn scores_of_sparse<T: Float + numpy::Element>(
+        &self,
+        py: Python<'_>,
+        sparse: &Sparse<'_, T>,
+        how: How,
+    ) -> PyResult<(usize, Vec<f64>)> {
+        let (columns, values) = (sparse.columns.as_slice()?, sparse.values.as_slice()?);
+        py.detach(|| {
+            let rows = SparseRows::new(&sparse.starts, columns, values, sparse.width, sparse.absent)?;
+            let mut scores = vec![0.0; rows.count() * self.model.outputs()];
+            self.model.raw_scores_of_sparse(how.path, rows, how.threads, &mut scores)?;
+            Ok((rows.count(), scores))
+        })
+        .map_err(from_predict)
     }
 
     fn scores_of<T: Float + numpy::Element>(
