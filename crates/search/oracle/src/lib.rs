@@ -9,7 +9,7 @@
 //! `solve` calls the layers in turn. `claimed` is the one road for a claim, whatever it is about.
 //! `outline` and `layout` (with `joint`) lay two models over
 //! their grid, `system` has the rows, `compare` the question whether two models decide alike, and
-//! `scores` how far their scores can be apart (`scores/side`: one output and direction,
+//! `scores` how far their scores can be apart (`scores/extreme`: one output and direction,
 //! `scores/judge`: in the libraries' own arithmetic). `one` asks about one model: the range of its
 //! scores, and its classes; `twins` what moving some columns does. `occurs` asks whether a domain has any input.
 //!

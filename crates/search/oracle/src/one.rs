@@ -2,7 +2,7 @@
 //! on every input of its domain?
 //!
 //! The search is that of comparisons: a score is a sum over pieces, so its largest value is found as
-//! the largest difference of two scores is (`scores/side`), and a class that may not occur is a
+//! the largest difference of two scores is (`scores/extreme`), and a class that may not occur is a
 //! system of rows, one for each other class. The rows are those of `secateur-lower`, written a second
 //! time. What a solution means is decided by the library's own arithmetic.
 
@@ -17,7 +17,7 @@ use crate::certify;
 use crate::compare::Lead;
 use crate::layout::Layout;
 use crate::outline::{self, CompareError};
-use crate::scores::side::Side;
+use crate::scores::extreme::Extreme;
 use crate::scores::{quotient_up, some_input};
 use crate::solve::{Answer, Options, Solved, solve};
 use crate::stop::{SearchBudget, StopReason};
@@ -132,7 +132,7 @@ impl<'a> OneModel<'a> {
         let given = options.starts.iter().take(MOST_STARTS).filter(|cells| self.holds(cells));
         let starts: Vec<Vec<CellId>> = given.cloned().chain([self.inside.clone()]).collect();
         let sum = self.layout.sum_of(0, output);
-        let mut sides = [1, -1].map(|sign| Side::new(&self.layout, output, vec![(sum, sign)], &starts));
+        let mut sides = [1, -1].map(|sign| Extreme::new(&self.layout, output, vec![(sum, sign)], &starts));
         let mut found = [1.0, -1.0].map(|sign| Best { sign, reached: None });
         let see = |found: &mut [Best; 2], cells: &[CellId]| {
             let row = self.row(cells);
@@ -146,7 +146,7 @@ impl<'a> OneModel<'a> {
         loop {
             // The range as far as it is known, at least as wide as it is.
             let width = &sides[0].high + &sides[1].high;
-            let near = |side: &Side<'_>| {
+            let near = |side: &Extreme<'_>| {
                 let gap = &side.high - &side.low;
                 let precise = &gap * BigInt::from(10u32).pow(digits.min(18)) <= width;
                 side.is_settled() || precise || unit(gap * PRECISION_IN_ROUNDING) <= rounded
@@ -179,7 +179,7 @@ impl<'a> OneModel<'a> {
             }
         }
         let bound =
-            |side: &Side<'_>| quotient_up(&(&unit(side.high.clone()) + &rounded), &self.divisor) + 0.0;
+            |side: &Extreme<'_>| quotient_up(&(&unit(side.high.clone()) + &rounded), &self.divisor) + 0.0;
         let mut bounds = [bound(&sides[0]), bound(&sides[1])];
         for at in 0..2 {
             if stopped.is_none() {

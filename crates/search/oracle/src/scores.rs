@@ -40,11 +40,11 @@ use crate::stop::{SearchBudget, StopReason};
 use crate::system::{Row, System};
 use crate::twins::Twins;
 
+pub(crate) mod extreme;
 mod judge;
-pub(crate) mod side;
 
+use extreme::Extreme;
 use judge::Judge;
-use side::Side;
 
 /// The search ends when the gap between its two bounds is at most the upper bound, rounding
 /// included, divided by this: four digits.
@@ -229,9 +229,9 @@ impl<'a> ScoreComparison<'a> {
         let given = options.starts.iter().take(MOST_STARTS).filter(|cells| self.holds(cells));
         let starts: Vec<Vec<CellId>> = given.cloned().chain([self.inside.clone()]).collect();
         starts.iter().for_each(|start| see(start));
-        let mut sides: Vec<Side<'_>> = (0..self.outputs.len())
+        let mut sides: Vec<Extreme<'_>> = (0..self.outputs.len())
             .flat_map(|output| self.signs().iter().map(move |&sign| (output, sign)))
-            .map(|(output, sign)| Side::new(&self.layout, output, self.terms(output, sign), &starts))
+            .map(|(output, sign)| Extreme::new(&self.layout, output, self.terms(output, sign), &starts))
             .collect();
         let (mut nodes, mut stopped, mut asked) = (0, None, 0u64);
         // Always take the side with the largest upper bound: once it is settled, no other can be
@@ -267,7 +267,7 @@ impl<'a> ScoreComparison<'a> {
                 }
             }
         }
-        let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
+        let upper = |side: &Extreme<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
         let at_most = sides.iter().map(upper).fold(0.0, f64::max);
         let rounding = self.outputs.iter().map(|scale| scale.rounding.to_f64_up()).fold(0.0, f64::max);
         let (mut at_most, mut rounding) = (at_most, rounding);
@@ -295,8 +295,9 @@ impl<'a> ScoreComparison<'a> {
         if self.twins.is_some() { &[1] } else { &[1, -1] }
     }
 
-    /// Are the cells few enough to evaluate all of them?
-    fn has_few_cells(&self) -> bool {
+    /// Are the cells few enough to evaluate all of them? If not, a limit below the libraries'
+    /// rounding cannot be proved.
+    pub fn has_few_cells(&self) -> bool {
         let trees: usize = self.read.iter().map(|model| model.trees().len()).sum();
         let cells = self.layout.axis_sizes().iter().map(|&size| f64::from(size)).product::<f64>();
         // Bounds for every order of addition take several times as long, and the two never become
@@ -306,14 +307,14 @@ impl<'a> ScoreComparison<'a> {
     }
 
     /// The side with the greatest upper bound.
-    fn widest(&self, sides: &[Side<'_>]) -> Option<usize> {
-        let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
+    fn widest(&self, sides: &[Extreme<'_>]) -> Option<usize> {
+        let upper = |side: &Extreme<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
         (0..sides.len()).max_by(|&a, &b| upper(&sides[a]).total_cmp(&upper(&sides[b])))
     }
 
     /// Is the gap between the bounds of a side too small to matter beside the bound that is
     /// reported?
-    fn is_precise(&self, side: &Side<'_>) -> bool {
+    fn is_precise(&self, side: &Extreme<'_>) -> bool {
         let scale = &self.outputs[side.output];
         let of = |difference: BigInt| Exact::new(difference, self.layout.exponent());
         let rounding = &scale.rounding * &scale.divisor;

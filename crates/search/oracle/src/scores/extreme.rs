@@ -35,7 +35,7 @@ const CLIMBS_IF_LARGE: usize = 4;
 
 /// The known bounds of the greatest value of one combination of sums (of the difference of one output
 /// in one direction, for example), in integers.
-pub(crate) struct Side<'a> {
+pub(crate) struct Extreme<'a> {
     pub(crate) output: usize,
     layout: &'a Layout,
     terms: Vec<(usize, i64)>,
@@ -60,7 +60,7 @@ pub(crate) struct Side<'a> {
     put_off: u32,
 }
 
-impl<'a> Side<'a> {
+impl<'a> Extreme<'a> {
     pub(crate) fn new(
         layout: &'a Layout,
         output: usize,
