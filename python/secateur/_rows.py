@@ -135,9 +135,12 @@ def to_predict(X: Any, model: Model) -> np.ndarray:
     return np.ascontiguousarray(_read(X, Reader.of_model(model), "error"), dtype=np.float64)
 
 
-def to_pack(X: Any, reader: Reader) -> np.ndarray:
+def to_pack(X: Any, reader: Reader) -> np.ndarray | tuple[Any, ...]:
     """Every row of a table, in float32 or float64 and in either order. A label that the model does not know is missing, a word where a
-    number belongs is an error."""
+    number belongs is an error. Of a sparse matrix the values that it has: where each row starts, columns, values, the number of columns,
+    and what the library reads for the others."""
+    if (parts := _parts(X, reader)) is not None:
+        return parts
     rows = _read(X, reader, "label missing")
     return rows if rows.flags.c_contiguous or rows.flags.f_contiguous else np.ascontiguousarray(rows)
 
@@ -275,10 +278,9 @@ def _array(X: Any, reader: Reader, words: str) -> np.ndarray:
 
 
 def _sparse(matrix: Any, reader: Reader) -> np.ndarray:
-    """What a sparse matrix leaves out is missing for XGBoost, and zero for the others."""
+    """A sparse matrix with all its values."""
     if len(matrix.shape) != 2:
         raise InputError(f"X has the shape {matrix.shape}; give a row for each input, so two dimensions")
-    container = "sparse" if getattr(matrix, "format", "") in ("csr", "csc") else "other sparse"
     entries = matrix.tocsr().tocoo()
     places = entries.row.astype(np.int64) * max(matrix.shape[1], 1) + entries.col
     if (np.diff(places) <= 0).any() and np.unique(places).size < places.size:
@@ -286,10 +288,36 @@ def _sparse(matrix: Any, reader: Reader) -> np.ndarray:
             "X is a sparse matrix with two entries in one place, of which the libraries read one, the other or the sum; "
             "call X.sum_duplicates() first"
         )
-    values = _settled(entries.data, becomes(reader.library, container, entries.data.dtype), reader)
-    rows = np.full(matrix.shape, np.nan if reader.library == "xgboost" else 0.0, values.dtype)
+    values = _of_sparse(entries.data, matrix, reader)
+    rows = np.full(matrix.shape, _absent(reader), values.dtype)
     rows[entries.row, entries.col] = values
     return rows
+
+
+def _parts(X: Any, reader: Reader) -> tuple[Any, ...] | None:
+    """The values of a sparse matrix, row by row. `None` for other tables, for another width than the model's, which is an error
+    elsewhere, and for a matrix with two entries in one place, which is one, too."""
+    if not hasattr(X, "tocsr") or len(X.shape) != 2 or X.shape[1] != len(reader.names):
+        return None
+    matrix = X.tocsr()
+    if not matrix.has_sorted_indices:
+        matrix = matrix.sorted_indices()
+    if not matrix.has_canonical_format:
+        return None
+    count = int(matrix.indptr[-1])
+    values = np.ascontiguousarray(_of_sparse(matrix.data[:count], X, reader))
+    columns = np.ascontiguousarray(matrix.indices[:count], dtype=np.uint32)
+    return np.ascontiguousarray(matrix.indptr, dtype=np.uint64), columns, values, X.shape[1], _absent(reader)
+
+
+def _absent(reader: Reader) -> float:
+    """What a sparse matrix leaves out is missing for XGBoost, and zero for the others."""
+    return np.nan if reader.library == "xgboost" else 0.0
+
+
+def _of_sparse(values: np.ndarray, matrix: Any, reader: Reader) -> np.ndarray:
+    container = "sparse" if getattr(matrix, "format", "") in ("csr", "csc") else "other sparse"
+    return _settled(values, becomes(reader.library, container, values.dtype), reader)
 
 
 def _columns(X: Any, reader: Reader | None = None) -> tuple[dict[str, Any] | None, str]:

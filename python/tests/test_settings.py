@@ -36,16 +36,9 @@ from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistG
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
-from threadpoolctl import threadpool_limits
 
 import secateur
 from secateur import _settings
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    with threadpool_limits(1):
-        yield
 
 
 random = np.random.default_rng(11)
