@@ -1,4 +1,4 @@
-"""`make bench-pack`: packed models beside the libraries and other predictors, on the same models and rows, in one run.
+"""`python -m bench pack`: packed models beside the libraries and other predictors, on the same models and rows, in one run.
 
 All on one thread and in processor time (the machine may be shared): the least of several rounds, in which the predictors take turns.
 "One row" is a call from Python, whose own cost is part of it; "from C" is a call of the predictor's own entry point in a loop in C. For YDF both times come from

@@ -1,4 +1,4 @@
-"""What `make bench-pack` says of its numbers: a model's part of the page, and the goals beside what all models gave."""
+"""What `python -m bench pack` says of its numbers: a model's part of the page, and the goals beside what all models gave."""
 
 from __future__ import annotations
 

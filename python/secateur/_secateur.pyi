@@ -143,25 +143,6 @@ def quantised_source(
 ) -> tuple[tuple[bytes, list[tuple[str, str]], bytes, str | None], str, str]: ...
 def check_source(original: Model, source: bytes, certificate: bytes) -> dict[str, Any]: ...
 def beside_source(file: str) -> list[tuple[str, str, str]]: ...
-def verify_scores(
-    first: Model,
-    second: Model,
-    rows: NDArray[np.float64] | None = None,
-    *,
-    within: float | None = None,
-    time_limit: float | None = None,
-    threads: int | None = None,
-    seed: int = 0,
-    missing: bool = True,
-    domain: tuple[str, list[Model]] | None = None,
-    doubles: bool = False,
-    certify: bool = False,
-    certificate: str | None = None,
-    paths: tuple[str | None, str | None] = ...,
-    report: bool = False,
-    crew: Any = None,
-    checkpoint: str | PathLike[str] | None = None,
-) -> dict[str, Any]: ...
 def verify(
     first: Model,
     second: Model,
@@ -169,6 +150,9 @@ def verify(
     *,
     band: float | None = None,
     threshold: float | None = None,
+    scores: bool = False,
+    within: float | None = None,
+    doubles: bool = False,
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,

@@ -118,7 +118,7 @@ def test_the_notebooks_run_and_show_what_they_computed(notebook, tmp_path, monke
     cells = [cell for cell in json.loads(notebook.read_text())["cells"] if cell["cell_type"] == "code"]
     assert len(cells) >= 4
     for cell in cells:
-        assert cell["outputs"], "it was not executed: make notebooks"
+        assert cell["outputs"], "it was not executed: python3 tests/run.py notebooks"
         assert all(output["output_type"] != "error" for output in cell["outputs"])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,6 +1,6 @@
 """Time limits and signals: what they end, what is kept, and what they leave behind.
 
-Nothing here says how long something takes, beyond a generous multiple: `make bench-limits` measures that.
+Nothing here says how long something takes, beyond a generous multiple: `python -m bench limits` measures that.
 """
 
 from __future__ import annotations

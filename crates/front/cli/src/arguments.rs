@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow};
 use clap::{Args, Parser, Subcommand};
-use secateur::{DomainFile, ModelFile, resolve_domain};
+use secateur::{DomainFile, ModelFile, domain::resolve_domain};
 
 use crate::output::complain;
 use crate::shell::{Completions, Man};
@@ -132,6 +132,24 @@ pub(crate) struct Predict {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+/// The options that say which inputs a claim is about.
+#[derive(Debug, Args)]
+pub(crate) struct Inputs {
+    /// Claim only what is in this domain: a TOML file that says which inputs can occur (see the guide, domains)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) domain: Option<PathBuf>,
+
+    /// Leave missing values out: the short form of a domain with `missing = false`
+    #[arg(long, conflicts_with = "domain")]
+    pub(crate) no_missing: bool,
+}
+
+impl Inputs {
+    pub(crate) fn domain(&self, model: &ModelFile) -> Result<secateur::Domain> {
+        domain(self.domain.as_ref(), self.no_missing, model)
+    }
 }
 
 /// The domain in a file, or the one that `--no-missing` stands for, over the columns of a model.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use anyhow::{Result, bail};
 use csv::WriterBuilder;
-use secateur::{Probabilities, Scorer};
+use secateur::predict::{Probabilities, Scorer};
 use secateur_model::{ClassId, ClassLabels, Decision, Ensemble, PredictError, Value};
 
 use crate::arguments::{Predict, Verbosity};

@@ -5,7 +5,11 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
 use secateur::{
-    CertifyError, CompareError, EditError, Error, FormatError, PredictError, PruneError, ReadError,
+    Error,
+    model::{EditError, FormatError, ReadError},
+    predict::PredictError,
+    prune::{CertifyError, PruneError},
+    verify::CompareError,
 };
 
 create_exception!(secateur, SecateurError, PyException, "The base of all errors of this package.");

@@ -209,7 +209,7 @@ impl Model {
     /// What stands for the model in certificates, in hexadecimal digits.
     #[getter]
     fn digest(&self) -> String {
-        secateur::Digest::of(self.file.ensemble()).to_string()
+        secateur::check::Digest::of(self.file.ensemble()).to_string()
     }
 
     /// Raises where a caller's rows are not the model's: it is the last step of a pipeline.

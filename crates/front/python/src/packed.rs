@@ -11,7 +11,7 @@ use secateur_runtime::{
     Decision, Float, Labels, Link, Model as Runtime, Number, Path, PredictError, Rows, Value,
 };
 
-use secateur::{Cancel, PackingError};
+use secateur::{Cancel, pack::PackingError};
 
 use crate::model::Model;
 use crate::{error, interrupt, options};
@@ -165,7 +165,7 @@ impl Packed {
             status.set_item("share", f64::from_bits(done.load(Ordering::Relaxed)))?;
             progress.call1(py, (status,)).map(|_| ())
         };
-        let work = || secateur::pack_watched(&model.file, labels.as_ref(), &mut watch);
+        let work = || secateur::pack::pack_watched(&model.file, labels.as_ref(), &mut watch);
         let packing = interrupt::interruptible(py, &cancel, look, work)?;
         let packing = packing.map_err(|error| match error {
             PackingError::Stopped if is_over() => error::SecateurError::new_err(

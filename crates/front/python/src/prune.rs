@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use secateur::{Cancel, Claim, Places, PruneOptions, PruneReport, Status, Watch};
+use secateur::{Cancel, Claim, Places, PruneOptions, PruneReport, Watch, prune::Status};
 use secateur_model::ClassId;
 
 use crate::crew::Helpers;
@@ -37,9 +37,9 @@ pub(crate) fn offers(
         py,
         &cancel,
         |_| Ok(()),
-        || secateur::offers(&model.file, &data, &PruneOptions::default(), trees, limit, &cancel),
+        || secateur::prune::offers(&model.file, &data, &PruneOptions::default(), trees, limit, &cancel),
     )?;
-    let found: Vec<serde_json::Value> = found.found.iter().map(secateur::Offer::json).collect();
+    let found: Vec<serde_json::Value> = found.found.iter().map(secateur::prune::Offer::json).collect();
     Ok(serde_json::Value::from(found).to_string())
 }
 
@@ -92,7 +92,7 @@ pub(crate) fn prune<'py>(
         solver: options::solver(solver)?,
         claim: match within {
             Some(within) => Claim::Scores { within },
-            None if keep_scores => secateur::keep_scores(&model.file),
+            None if keep_scores => secateur::prune::keep_scores(&model.file),
             None => Claim::Decisions { band: options::band(band) },
         },
         threshold,

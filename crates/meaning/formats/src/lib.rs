@@ -20,6 +20,7 @@ mod detect;
 mod domain;
 mod edit;
 mod error;
+mod json;
 pub mod lightgbm;
 mod link;
 pub mod onnx;

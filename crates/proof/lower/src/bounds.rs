@@ -24,7 +24,9 @@
 use num_bigint::{BigInt, BigUint, Sign};
 use secateur_certificate::{CutTerm, Intercept};
 use secateur_kernel::{Constraints, Term};
-use secateur_model::{ClassId, Ensemble, Exact, FeatureId, LeafId, Output, Outside};
+use secateur_model::{
+    Categories, ClassId, Ensemble, Exact, FeatureId, Grid, LeafId, NumberType, Output, Outside,
+};
 
 use crate::forest::int;
 use crate::pair::{Lead, Pair, leaves, others};
@@ -33,6 +35,8 @@ use crate::refused::Refused;
 /// The points and columns of a certificate, from which its cuts and crossings are lowered.
 pub struct LoweredBounds<'a> {
     pair: &'a Pair<'a>,
+    /// The models read different number types, so that only f32 numbers are inputs of the claim.
+    mixed: bool,
     columns: Option<Columns>,
     points: Vec<f64>,
     /// For each point the class that leads by more than the band, computed on first use.
@@ -83,7 +87,24 @@ impl Columns {
 impl<'a> LoweredBounds<'a> {
     /// Starts without points and columns.
     pub fn new(pair: &'a Pair<'a>) -> Self {
-        Self { pair, columns: None, points: Vec::new(), winners: Vec::new() }
+        let mixed = Grid::common_intake(&pair.models()).map_or(true, |accepted| accepted.mixed);
+        Self { pair, mixed, columns: None, points: Vec::new(), winners: Vec::new() }
+    }
+
+    /// The first value of a row that the original reads, but that makes the row no input of the
+    /// claim: the pruned model refuses it, it is the number of no label of a joined column, or no
+    /// f32 where the models read different number types. A bound from such a row would be about
+    /// models that decide more than the claim says.
+    fn beyond_the_claim(&self, row: &[f64]) -> Option<usize> {
+        let model = self.pair.pruned;
+        row.iter().enumerate().position(|(at, &value)| {
+            let feature = FeatureId::new(at);
+            let label = |own: &Categories| value.is_nan() || own.accepts(value);
+            let single = value.is_nan() || NumberType::F32.round(value) == value;
+            model.read(feature, value).is_none()
+                || !model.features().categories(feature).is_none_or(label)
+                || self.mixed && !single
+        })
     }
 
     /// The constraints of the family, for the kernel; none before the columns are given.
@@ -132,8 +153,12 @@ impl<'a> LoweredBounds<'a> {
         found
     }
 
-    /// The class by which the original leads on this row by more than the band.
+    /// The class by which the original leads on this row by more than the band; none if the row is
+    /// no input of the claim.
     fn winner_of(&self, row: &[f64]) -> Option<ClassId> {
+        if self.beyond_the_claim(row).is_some() {
+            return None;
+        }
         let classes = 0..self.pair.read.classes().len() as u32;
         classes.map(ClassId).find(|&class| self.pair.original_leads(row, class))
     }
@@ -141,7 +166,9 @@ impl<'a> LoweredBounds<'a> {
     /// Adds a point. All points together may have `limit` values.
     pub fn add_point(&mut self, values: &[f64], limit: usize) -> Result<(), Refused> {
         let model = self.pair.read;
-        if values.is_empty() || leaves(model, values).is_none() {
+        let is_read = !values.is_empty() && leaves(model, values).is_some();
+        let beyond = if is_read { self.beyond_the_claim(values) } else { None };
+        if !is_read || beyond.is_some() {
             let mut each = values.iter().copied().enumerate();
             let columns = model.features().len();
             let unaccepted = each.find(|&(at, value)| model.read(FeatureId::new(at), value).is_none());
@@ -150,6 +177,7 @@ impl<'a> LoweredBounds<'a> {
                 Outside::Score(_) => None,
             };
             let unaccepted = unaccepted.or_else(|| (values.len() == columns).then(outside).flatten());
+            let unaccepted = unaccepted.or_else(|| beyond.map(|at| (at, values[at])));
             return Err(Refused::PointValues { values: values.len(), columns, unaccepted });
         }
         let values_then = self.points.len() + values.len();

@@ -4,16 +4,19 @@
 //! grid. The judge is a second implementation, written from `docs/spec/certificate-v1.md` and
 //! `-v2.md`: it evaluates the two models on an input of the cell in exact fractions, and knows
 //! nothing of grids, units, numbered sums or rows. Moreover, every input of the domain, listed
-//! without a grid, must agree with some cell in all exact sums.
+//! without a grid, must agree with some cell in all exact sums. Points, terms of cuts and crossings
+//! of lower bounds are judged in the same way.
 
 use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use num_bigint::BigInt;
-use secateur_certificate::{BandClaim, Claim, Digest, Slack, Statement};
+use secateur_certificate::{BandClaim, Claim, CutTerm, Digest, Intercept, Slack, Statement};
 use secateur_kernel::{Forest, Int, Node, Row};
-use secateur_lower::{Lowered, Question, Scorer, Subject};
-use secateur_model::{Cut, Decision, Domain, Ensemble, Exact, FeatureId, GroupId, Output};
+use secateur_lower::{Lowered, LoweredBounds, Question, Scorer, Subject};
+use secateur_model::{
+    Cut, Decision, Domain, Ensemble, EnsembleBuilder, Exact, FeatureId, GroupId, NumberType, Output,
+};
 use secateur_testkit::{Shape, domain, ensemble, inputs_of, mutate, scored_domain};
 
 /// An exact fraction, as a multiple of `2^-SCALE`: enough for products of any two floats.
@@ -289,4 +292,256 @@ fn rows_hold_exactly_where_the_definition_says_so() {
     println!("{problems} problems, {held} cells held, {failed} did not, {inputs} inputs, {kinds:?}");
     assert!(problems > 5_000 && held > 10_000 && failed > 100_000 && inputs > 10_000, "a weak test");
     assert!(kinds.iter().all(|&count| count > 15), "{kinds:?}: a weak test");
+}
+
+/// Is this row an input of the claim: accepted by all models, in the domain, and of f32 numbers
+/// where the models read different number types?
+fn is_input(models: [&Ensemble; 2], domain: &Domain, row: &[f64]) -> bool {
+    let all: Vec<&Ensemble> = models.into_iter().chain(domain.scorers()).collect();
+    let mixed = all.iter().any(|model| model.intake().number != all[0].intake().number);
+    let single = |&value: &f64| value.is_nan() || NumberType::F32.round(value) == value;
+    row.len() == models[0].features().len()
+        && all.iter().all(|model| model.for_every_input().accepts(row))
+        && domain.contains(row)
+        && (!mixed || row.iter().all(single))
+}
+
+/// The class by which the original leads over every other by more than the band, on an input.
+fn winner(original: &Ensemble, band: BandClaim, row: &[f64]) -> Option<usize> {
+    let sums = sums(original, row);
+    let needed = match band {
+        BandClaim::Exact => BigInt::ZERO,
+        BandClaim::Score(band) => in_leads(original, band),
+    };
+    let classes = 0..original.classes().len();
+    let leads = |y: usize| classes.clone().all(|c| c == y || lead(original, &sums, y, c).0 > needed);
+    classes.clone().find(|&class| leads(class))
+}
+
+/// The lead of y over c of a sum of trees, without constants.
+fn lead_of_trees(original: &Ensemble, trees: &[u32], row: &[f64], [y, c]: [usize; 2]) -> BigInt {
+    let mut sums = vec![BigInt::ZERO; original.intercepts().len()];
+    let reached: Vec<_> = leaves(original, row);
+    for &tree in trees {
+        let own = &original.trees()[tree as usize];
+        for (at, &value) in own.leaf(reached[tree as usize]).iter().enumerate() {
+            sums[first_sum(own.output()) + at] +=
+                units(&(&Exact::finite(own.weight()) * &Exact::finite(value)));
+        }
+    }
+    signs(original, [y, c]).iter().zip(&sums).map(|(sign, sum)| sum * sign).sum()
+}
+
+/// The sign of each sum in the lead of y over c.
+fn signs(original: &Ensemble, [y, c]: [usize; 2]) -> Vec<i32> {
+    let mut signs = vec![0; original.intercepts().len()];
+    match *original.decision() {
+        Decision::Threshold { group, .. } => signs[group.index()] = if y == 1 { 1 } else { -1 },
+        _ => (signs[y], signs[c]) = (1, -1),
+    }
+    signs
+}
+
+/// Numbers of a certificate's bounds have a unit of their own for each kind; it has to be the same
+/// power of two in all terms.
+#[derive(Default)]
+struct Unit(Option<u64>);
+
+impl Unit {
+    fn assert_same(&mut self, found: &Int, expected: &BigInt, what: &str) {
+        let found = wide(found);
+        assert_eq!(found.sign(), expected.sign(), "{what}");
+        if let (Some(own), Some(whole)) = (found.trailing_zeros(), expected.trailing_zeros()) {
+            let unit = *self.0.get_or_insert_with(|| whole.checked_sub(own).expect("a finer unit"));
+            assert_eq!(&(found << unit), expected, "{what}");
+        }
+    }
+}
+
+/// The same trees, and no intercepts.
+fn without_intercepts(model: &Ensemble) -> Ensemble {
+    let mut builder = EnsembleBuilder::new(
+        model.features().clone(),
+        *model.intake(),
+        model.classes().clone(),
+        vec![0.0; model.intercepts().len()],
+        *model.accumulation(),
+        *model.decision(),
+    )
+    .unwrap();
+    for tree in model.trees() {
+        builder.finished_tree(tree.clone()).unwrap();
+    }
+    builder.build()
+}
+
+/// A row of the domain, or one with other values in a column, or with too many or few of them.
+fn some_row(rng: &mut Rng, known: &[Vec<f64>], width: usize) -> Vec<f64> {
+    let mut row = rng.choice(known).cloned().unwrap_or_else(|| vec![0.0; width]);
+    let value = |rng: &mut Rng, value: f64| {
+        let others = [value.next_up(), value.next_down(), f64::from(value as f32), f64::NAN, 0.1, 1.0, 1e300];
+        *rng.choice(&[&others[..], &[f64::INFINITY, f64::NEG_INFINITY, -0.0]].concat()).unwrap()
+    };
+    for _ in 0..rng.usize(0..3) {
+        let at = rng.usize(0..width);
+        row[at] = value(rng, row[at]);
+    }
+    match rng.u32(0..30) {
+        0 => row.push(0.0),
+        1 => drop(row.pop()),
+        _ => {}
+    }
+    row
+}
+
+#[test]
+fn bounds_say_exactly_what_their_definition_says() {
+    let (mut points, mut outside, mut accepted, mut refused) = (0, 0, 0, 0);
+    let (mut crossings, mut none, mut intercepts, mut mixed) = (0, 0, [0; 4], 0);
+    for seed in 0..600 {
+        let mut rng = Rng::with_seed(seed);
+        let shape = Shape::random(&mut rng);
+        let mut a = ensemble(&mut rng, &shape);
+        if rng.u32(0..4) == 0 {
+            a = without_intercepts(&a);
+        }
+        let mut other = shape.clone();
+        for part in [&mut other.intake.missing, &mut other.intake.infinities] {
+            *part ^= rng.u32(0..4) == 0;
+        }
+        if rng.u32(0..3) == 0 {
+            other.intake.number =
+                if shape.intake.number == NumberType::F32 { NumberType::F64 } else { NumberType::F32 };
+        }
+        let b = ensemble(&mut rng, &other);
+        let mut claim = claim(&mut rng, &a, &b);
+        let band = match claim.band() {
+            Some(band) => band,
+            None => BandClaim::Exact,
+        };
+        claim.statement = Statement::Decisions { band, local_rounding: false, cuts: claim.cuts() };
+        let scorers = Scorer::of(&claim.domain);
+        let Ok(subject) = Subject::new(&a, &b, &scorers, &claim) else { continue };
+        let Ok(matched) = subject.matched(&claim) else { continue };
+        let Ok(pair) = matched.pair(&claim) else { continue };
+        if !matches!(Lowered::new(&pair, &|| false), Ok(Some(_))) {
+            continue;
+        }
+        let models = pair.models();
+        let width = a.features().len();
+        let known = inputs_of(&claim.domain, &[&a, &b], 2000).unwrap_or_default();
+        let mut bounds = LoweredBounds::new(&pair);
+        let mut rows = Vec::new();
+        for _ in 0..20 {
+            let row = some_row(&mut rng, &known, width);
+            let expected = is_input(models, &claim.domain, &row);
+            let found = bounds.add_point(&row, usize::MAX);
+            assert_eq!(found.is_ok(), expected, "seed {seed}: {row:?}: {found:?}");
+            *if expected { &mut points } else { &mut outside } += 1;
+            if expected {
+                rows.push(row);
+            }
+        }
+        mixed += usize::from(models[0].intake().number != models[1].intake().number);
+
+        // Columns: every tree in one, some without any.
+        let start = models[0].intercepts().iter().any(|&value| value != 0.0);
+        let kind = if start { rng.usize(1..4) } else { rng.usize(0..4) };
+        let intercept = [Intercept::None, Intercept::Scaled, Intercept::Free, Intercept::Counted][kind];
+        intercepts[kind] += 1;
+        let count = rng.usize(1..=4);
+        let mut columns = vec![Vec::new(); count];
+        (0..a.trees().len() as u32).for_each(|tree| columns[rng.usize(0..count)].push(tree));
+        assert!(!start || bounds.set_columns(Intercept::None, columns.clone()).is_err());
+        bounds.set_columns(intercept, columns.clone()).unwrap();
+        let family = bounds.family().unwrap();
+        let balanced = if kind >= 2 { a.intercepts().len() } else { 0 };
+        assert_eq!((family.columns, family.at_most), (count, 1 + usize::from(kind == 1)));
+        assert_eq!((family.balanced, family.counted), (balanced, kind == 3));
+
+        let mut in_columns = Unit::default();
+        let mut in_constants = [Unit::default(), Unit::default()];
+        let classes = models[0].classes().len();
+        for (point, row) in rows.iter().enumerate() {
+            let leads = winner(models[0], band, row);
+            for y in 0..=classes {
+                for c in 0..=classes {
+                    let multiplier = rng.u32(0..4).into();
+                    let expected = leads == Some(y) && y != c && c < classes && multiplier != 0u32.into();
+                    let [winner, other] = [y, c].map(|class| class as u32);
+                    let term = CutTerm { point: point as u32, winner, other, multiplier };
+                    let found = bounds.term(&term);
+                    assert_eq!(found.is_ok(), expected, "seed {seed}: {term:?}: {found:?}");
+                    let Ok(Some(found)) = found else {
+                        refused += 1;
+                        continue;
+                    };
+                    accepted += 1;
+                    let what = format!("seed {seed}: {term:?} with {intercept:?} at {row:?}");
+                    assert_eq!(wide(&found.multiplier), term.multiplier.into());
+                    assert_eq!(found.columns.len(), count);
+                    for (number, trees) in found.columns.iter().zip(&columns) {
+                        in_columns.assert_same(number, &lead_of_trees(models[0], trees, row, [y, c]), &what);
+                    }
+                    // The lead where all sums are zero is its constant.
+                    let zeros = vec![BigInt::ZERO; a.intercepts().len()];
+                    let constant = lead(models[0], &zeros, y, c).0;
+                    let signs = signs(models[0], [y, c]);
+                    let starts = models[0].intercepts().iter().zip(&signs);
+                    let start: BigInt = starts.map(|(&value, sign)| float(value) * sign).sum();
+                    assert_eq!(found.at_most.len(), family.at_most);
+                    let expected = [constant, start];
+                    for ((unit, number), expected) in
+                        in_constants.iter_mut().zip(&found.at_most).zip(&expected)
+                    {
+                        unit.assert_same(number, expected, &what);
+                    }
+                    let found: Vec<BigInt> = found.balanced.iter().map(wide).collect();
+                    let expected = if balanced > 0 { signs } else { Vec::new() };
+                    assert_eq!(found, expected.into_iter().map(BigInt::from).collect::<Vec<_>>(), "{what}");
+                }
+            }
+            // Positions are in the order of the values.
+            let mut positions: Vec<(f64, u64)> = Vec::new();
+            for _ in 0..12 {
+                let at = rng.usize(0..=width);
+                let [low, high] =
+                    [0, 1].map(|_| some_row(&mut rng, &rows, width).get(at).copied().unwrap_or(0.5));
+                let found = bounds.crossing(point as u32, at as u32, low, high);
+                let read = [low, high].map(|value| models[0].intake().read(value));
+                let ascend = matches!(read, [Some(low), Some(high)] if low < high);
+                let numeric = at < width && models[0].features().categories(FeatureId::new(at)).is_none();
+                let with = |value: f64| {
+                    let mut row = row.clone();
+                    row[at] = value;
+                    is_input(models, &claim.domain, &row).then(|| winner(models[0], band, &row))?
+                };
+                let differ =
+                    || matches!([low, high].map(with), [Some(first), Some(second)] if first != second);
+                let expected = numeric && ascend && differ();
+                assert_eq!(
+                    found.is_ok(),
+                    expected,
+                    "seed {seed}: {row:?}, {at}: {low:?} {high:?}: {found:?}"
+                );
+                *if expected { &mut crossings } else { &mut none } += 1;
+                if let Ok(found) = found {
+                    assert_eq!((found.column as usize, found.values.map(Some)), (at, read));
+                    positions.extend([(found.values[0], found.low), (found.values[1], found.high)]);
+                }
+            }
+            for (value, position) in &positions {
+                for (other, place) in &positions {
+                    assert_eq!(value.partial_cmp(other), Some(position.cmp(place)), "{value:?} {other:?}");
+                }
+            }
+        }
+    }
+    println!(
+        "{points} points, {outside} refused; {accepted} terms, {refused} refused; {crossings} crossings, {none} refused; \
+         {intercepts:?} families, {mixed} pairs of two number types"
+    );
+    assert!(points > 1000 && outside > 1000 && accepted > 1000 && refused > 10_000, "a weak test");
+    assert!(crossings > 200 && none > 1000 && mixed > 20, "a weak test");
+    assert!(intercepts.iter().all(|&count| count > 10), "a weak test");
 }

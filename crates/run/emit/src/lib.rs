@@ -26,7 +26,7 @@ pub use layout::NodeLayout;
 pub use quantise::LeafBits;
 pub use rows::{cover_rows, cover_rows_watched};
 pub use web::{PAGE_START, WRAPPER_START, Web, page, wasm_cover_test, wrapper};
-pub use write::{DECLARATIONS_START, Form, Style, declarations, emit};
+pub use write::{DECLARATIONS_START, Emitted, Form, Style, declarations, emit};
 
 use thiserror::Error;
 

@@ -46,19 +46,16 @@ impl Comparison<'_> {
         options: &Options,
         out: W,
     ) -> io::Result<(Compared, Option<Writer<W>>)> {
-        let recorder = begin(out, &self.claim(), self.layout())?;
-        let subject = || About::decisions(self.models(), self.given_band());
-        let options = resumed(options, &recorder, self.layout(), subject)?;
-        let compared = self.run_with(&options, &mut |question| {
-            let slack = if question.by_input { Slack::Local } else { Slack::Global };
-            let (winner, other) = (question.winner.0, question.other.0);
-            recorder.begin(&Step::System { winner, other, slack });
-        });
-        drop(options);
-        if compared.verdict != Verdict::Identical {
-            return Ok((compared, None));
-        }
-        Ok((compared, Some(finish(recorder)?)))
+        let about = || About::decisions(self.models(), self.given_band());
+        certified(out, &self.claim(), self.layout(), options, about, |options, recorder| {
+            let compared = self.run_with(options, &mut |question| {
+                let slack = if question.by_input { Slack::Local } else { Slack::Global };
+                let (winner, other) = (question.winner.0, question.other.0);
+                recorder.begin(&Step::System { winner, other, slack });
+            });
+            let proved = compared.verdict == Verdict::Identical;
+            (compared, proved)
+        })
     }
 }
 
@@ -79,18 +76,38 @@ impl ScoreComparison<'_> {
         options: &Options,
         out: W,
     ) -> io::Result<(Limit, u64, Option<Writer<W>>)> {
-        let recorder = begin(out, &self.claim(within), self.layout())?;
-        let subject = || About::scores(self.models());
-        let options = resumed(options, &recorder, self.layout(), subject)?;
-        let (limit, nodes) = self.within_with(within, &options, &mut |output, below| {
-            recorder.begin(&Step::ScoreSystem { output: output as u32, below });
+        let about = || About::scores(self.models());
+        let claim = self.claim(within);
+        let certified = certified(out, &claim, self.layout(), options, about, |options, recorder| {
+            let (limit, nodes) = self.within_with(within, options, &mut |output, below| {
+                recorder.begin(&Step::ScoreSystem { output: output as u32, below });
+            });
+            let proved = limit == Limit::Within;
+            ((limit, nodes), proved)
         });
-        drop(options);
-        if limit != Limit::Within {
-            return Ok((limit, nodes, None));
-        }
-        Ok((limit, nodes, Some(finish(recorder)?)))
+        certified.map(|((limit, nodes), writer)| (limit, nodes, writer))
     }
+}
+
+/// Runs a search and writes down its proof. `run` returns its answer, and whether that is a proof;
+/// only then is there a certificate.
+fn certified<W: Write + Send + 'static, T>(
+    out: W,
+    claim: &Claim,
+    layout: &Layout,
+    options: &Options,
+    about: impl FnOnce() -> Arc<About>,
+    run: impl FnOnce(&Options, &Recorder<W>) -> (T, bool),
+) -> io::Result<(T, Option<Writer<W>>)> {
+    let recorder = begin(out, claim, layout)?;
+    let options = resumed(options, &recorder, layout, about)?;
+    let (answer, proved) = run(&options, &recorder);
+    drop(options);
+    if !proved {
+        return Ok((answer, None));
+    }
+    let recorder = Arc::into_inner(recorder).expect("the search has ended and nobody else holds the record");
+    Ok((answer, Some(recorder.finish()?)))
 }
 
 /// Begins a certificate: its claim, and how the trees are laid over each other.
@@ -123,10 +140,6 @@ fn resumed<W: Write + Send + 'static>(
         crew.saved = saved.map(Arc::new);
     }
     Ok(options)
-}
-
-fn finish<W: Write>(recorder: Arc<Recorder<W>>) -> io::Result<Writer<W>> {
-    Arc::into_inner(recorder).expect("the search has ended and nobody else holds the record").finish()
 }
 
 /// Takes the steps of a search and writes them in order.

@@ -6,7 +6,8 @@
 //! a common scale.
 //!
 //! # Where to read
-//! `solve` calls the layers in turn. `outline` and `layout` (with `joint`) lay two models over
+//! `solve` calls the layers in turn. `claimed` is the one road for a claim, whatever it is about.
+//! `outline` and `layout` (with `joint`) lay two models over
 //! their grid, `system` has the rows, `compare` the question whether two models decide alike, and
 //! `scores` how far their scores can be apart (`scores/side`: one output and direction,
 //! `scores/judge`: in the libraries' own arithmetic). `occurs` asks whether a domain has any input.
@@ -19,6 +20,7 @@
 
 mod branch;
 mod certify;
+mod claimed;
 mod climb;
 mod compare;
 mod fault;
@@ -35,12 +37,14 @@ mod outline;
 mod pause;
 mod record;
 mod scores;
+mod series;
 mod small_box;
 mod solve;
 mod stop;
 mod system;
 
 pub use certify::{Kept, Stretch};
+pub use claimed::{Claim, Claimed, Judgement};
 pub use compare::{Compared, Comparison, Counterexample, Lead, Undecided, Verdict, exact_class};
 #[cfg(debug_assertions)]
 pub use fault::{Fault, with_fault};

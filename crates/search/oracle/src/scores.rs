@@ -23,18 +23,19 @@
 //! If the domain limits the scores of other models, its rows come before the row of the difference
 //! in every system, and a solution outside of the domain does not count.
 
+use std::sync::Mutex;
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex};
 
 use num_bigint::BigInt;
 use num_traits::One;
 use secateur_certificate::Digest;
 use secateur_model::{CellId, Decision, Domain, DomainError, Ensemble, Exact, Grid, Intake, LabelMatch};
 
-use crate::jobs::{About, Asked, Question, Setup, Task, serve_question};
+use crate::jobs::{About, Question, Setup, Task, serve_question};
 use crate::layout::Layout;
 use crate::outline::{self, CompareError};
-use crate::solve::{Answer, Options, gather, solve, solve_from};
+use crate::series::{Series, distinct};
+use crate::solve::{Answer, Options, gather, solve};
 use crate::stop::{SearchBudget, StopReason};
 use crate::system::{Row, System};
 
@@ -331,14 +332,7 @@ impl<'a> ScoreComparison<'a> {
                 rows.extend(found.iter().map(|cells| self.layout.grid().witness(cells)));
             }
         }
-        let mut seen: Vec<Vec<u64>> = Vec::new();
-        rows.retain(|row| {
-            let bits: Vec<u64> = row.iter().map(|value| value.to_bits()).collect();
-            let new = !seen.contains(&bits);
-            seen.push(bits);
-            new
-        });
-        (answer, nodes, rows)
+        (answer, nodes, distinct(rows))
     }
 
     /// As [`within`](Self::within), and calls `begin` before each system with its output, and
@@ -354,55 +348,28 @@ impl<'a> ScoreComparison<'a> {
         // domain would provide here.
         let options =
             &Options { small_boxes: options.small_boxes && self.is_everywhere(), ..options.clone() };
-        let crew = options.crew.as_ref();
-        let saved = crew.and_then(|crew| crew.saved.as_deref());
-        let about = crew.map(|_| About::scores(self.read));
-        let open = Arc::new(Mutex::new(saved.and_then(|saved| saved.noted.clone())));
-        let mut nodes = saved.map_or(0, |saved| saved.nodes);
-        let questions = self.outputs.len() as u64 * 2;
-        for output in 0..self.outputs.len() {
-            for (index, sign) in [1, -1].into_iter().enumerate() {
-                options.progress.begin(output as u64 * 2 + index as u64, questions);
-                if let Some(reason) = options.budget.over() {
-                    return (Limit::Stopped(reason), nodes);
+        let mut series = Series::new(options, || About::scores(self.read));
+        let open = series.open.clone();
+        let sides = (0..self.outputs.len()).flat_map(|output| [(output, 1), (output, -1)]);
+        for (number, (output, sign)) in sides.enumerate() {
+            options.progress.begin(number as u64, self.outputs.len() as u64 * 2);
+            if let Some(reason) = options.budget.over() {
+                return (Limit::Stopped(reason), series.nodes);
+            }
+            let system = self.limit_system(limit, output, sign);
+            let accept = |cells: &[CellId]| judge.exceeds(cells, output, limit, &open);
+            let question = Question::Score { output: output as u32, below: sign < 0, within: limit };
+            match series.ask(&system, question, &accept, || begin(output, sign < 0)) {
+                Answer::Proof => {}
+                Answer::Witnesses(found) => {
+                    return (Limit::Exceeded(Box::new(judge.point(&found[0], output))), series.nodes);
                 }
-                let number = output as u64 * 2 + index as u64;
-                if crew.is_some_and(|crew| crew.is_proved(number)) {
-                    continue;
-                }
-                if crew.is_none_or(|crew| crew.saved_at(number).is_none()) {
-                    begin(output, sign < 0);
-                }
-                let system = self.limit_system(limit, output, sign);
-                let accept = |cells: &[CellId]| judge.exceeds(cells, output, limit, &open);
-                let question = Question::Score { output: output as u32, below: sign < 0, within: limit };
-                let asked = about.as_ref().map(|about| Asked {
-                    about: about.clone(),
-                    question,
-                    before: number,
-                    nodes,
-                    noted: open.clone(),
-                });
-                let options = options.asking(asked.as_ref());
-                let saved = options.crew.as_ref().and_then(|crew| crew.saved_at(number));
-                let solved = match saved {
-                    Some(saved) => solve_from(&system, &options, &accept, saved),
-                    None => solve(&system, &options, &accept),
-                };
-                nodes += solved.nodes;
-                match solved.answer {
-                    Answer::Proof => {}
-                    Answer::Witnesses(found) => {
-                        return (Limit::Exceeded(Box::new(judge.point(&found[0], output))), nodes);
-                    }
-                    Answer::Undecided(reason) => return (Limit::Stopped(reason), nodes),
-                }
+                Answer::Undecided(reason) => return (Limit::Stopped(reason), series.nodes),
             }
         }
-        let open = open.lock().expect("no thread panics while it holds the lock").take();
-        match open {
-            Some(row) => (Limit::OrderOfAddition(row), nodes),
-            None => (Limit::Within, nodes),
+        match series.left_open() {
+            Some(row) => (Limit::OrderOfAddition(row), series.nodes),
+            None => (Limit::Within, series.nodes),
         }
     }
 

@@ -39,10 +39,8 @@ pub use bounds::evidence::{Bound, Crossing, Evidence, Term, write_bounds};
 pub use bounds::indispensable::{Indispensable, indispensable};
 pub use candidate::column::{Column, Intercept};
 pub use candidate::plan::Editable;
-pub use certify::{
-    Certificate, CertifyError, certify, certify_scores, certify_scores_with, certify_with, have_checked,
-};
-pub use config::{Choice, Claim, Config, Effort, Moves, Objective, Unit};
+pub use certify::{Certificate, CertifyError, certify, have_checked};
+pub use config::{Choice, Config, Effort, Moves, Objective, Unit};
 pub use journal::Journal;
 pub use outcome::{Fate, Outcome, PruneError, Pruned, Seconds, Size};
 pub use passes::class_changes::class_changes;
@@ -58,6 +56,7 @@ pub use watch::{Pass, Status, Watch};
 
 pub use secateur_lp::LinearSolver;
 pub use secateur_model::Domain;
+pub use secateur_oracle::Claim;
 
 use secateur_formats::ModelFile;
 

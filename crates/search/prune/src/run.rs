@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use secateur_formats::{EditError, TreeEdit};
 use secateur_model::{Ensemble, Exact, TreeId};
-use secateur_oracle::SearchBudget;
+use secateur_oracle::{Claim, SearchBudget};
 
 use crate::bounds::cut::{Cut, Cutter};
 use crate::bounds::evidence::Evidence;
@@ -15,7 +15,7 @@ use crate::bounds::known::{
 use crate::candidate::column::{Column, Intercept, columns, intercept};
 use crate::candidate::fold::{Limits, fold_for};
 use crate::candidate::plan::{Constants, Editable, Plan, refused_tree};
-use crate::config::{Claim, Config, Effort, Objective};
+use crate::config::{Config, Effort, Objective};
 use crate::outcome::{Fate, Outcome, PruneError, Pruned, Seconds};
 use crate::passes::class_changes::class_changes;
 use crate::passes::eliminate::eliminate;

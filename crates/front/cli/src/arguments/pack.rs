@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use secateur::{LeafBits, ModelFile, SourceLayout};
+use secateur::{
+    ModelFile,
+    pack::{LeafBits, SourceLayout},
+};
 
 use super::domain;
 use crate::verify::{Limit, LimitOrNone};

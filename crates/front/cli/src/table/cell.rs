@@ -130,7 +130,7 @@ fn read_hashed(codes: &HashMap<u32, f64>, cell: Cell<'_>) -> Result<Value, BadCe
         Cell::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => (number as i64).to_string(),
         Cell::Number(_) | Cell::Missing => return Err(BadCell::NoCategory),
     };
-    let known = codes.get(&secateur::category_hash(&text));
+    let known = codes.get(&secateur::model::category_hash(&text));
     Ok(known.map_or(Value::Unseen(-1.0), |&code| Value::Known(code)))
 }
 
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn catboost_hashes_the_text_of_whatever_stands_there() {
-        let labels = ["red", "7"].map(|text| Label::Hash(secateur::category_hash(text)));
+        let labels = ["red", "7"].map(|text| Label::Hash(secateur::model::category_hash(text)));
         let meaning = Meaning::Hash(hashes(&labels));
         let read = |cell| meaning.read(cell).unwrap();
         assert_eq!(read(Cell::Text("red")), Value::Known(0.0));

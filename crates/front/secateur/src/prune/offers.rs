@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 
 use super::{PruneOptions, Pruning, prune};
 use crate::budget::Budget;
+use crate::domain::resolve_domain;
 use crate::logistic;
 use crate::propose::propose;
-use crate::resolve_domain;
 use crate::text::{counted, entry, grouped};
 
 /// The distance from one half up to which a probability counts as close, in the trial of a band.

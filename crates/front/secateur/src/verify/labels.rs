@@ -3,7 +3,6 @@
 use secateur_model::{FeatureId, Features, Label, LabelMatch};
 use serde_json::{Map, Value, json};
 
-use super::{VerifyReport, reading};
 use crate::text::{number, printable};
 
 /// How labels were matched, if there are any.
@@ -48,13 +47,6 @@ pub(super) fn domain(labels: &LabelMatch<'_>, features: &Features) -> String {
     let names: Vec<String> =
         labels.joined().map(|feature| printable(&features.name(feature)).into_owned()).collect();
     if names.is_empty() { String::new() } else { format!("; in {}: category labels alone", names.join(", ")) }
-}
-
-impl VerifyReport<'_> {
-    /// The value of a column in a row, as people read it.
-    pub(super) fn value_words(&self, labels: &LabelMatch<'_>, feature: FeatureId, value: f64) -> String {
-        value_words(labels, feature, value, reading::printed_as(self.models()))
-    }
 }
 
 /// The value of a column in a row, as people read it.

@@ -19,7 +19,7 @@ use secateur_model::{ClassLabels, Ensemble};
 use crate::error::{EditError, FormatError};
 use crate::{Document, Edit, EditableDocument, Framework, Link, ModelFile};
 
-pub use encode::PackError;
+pub use encode::{PackError, refuse};
 
 /// The first bytes of a packed file: three letters and the version.
 pub(crate) const MAGIC: [u8; 4] = *b"SPK\x01";

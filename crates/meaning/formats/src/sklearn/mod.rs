@@ -8,7 +8,6 @@ mod edit;
 #[cfg(test)]
 mod hazards;
 mod isolation;
-mod json;
 mod lightgbm;
 mod npy;
 mod numeric;

@@ -14,8 +14,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::json::{Element, Json};
 use crate::error::{FormatError, Place, Problem};
+use crate::json::tape::{Element, Json};
 
 /// The archive member that holds the schema.
 pub(crate) const SCHEMA: &str = "schema.json";
@@ -31,7 +31,7 @@ const BYTES_PER_VALUE: usize = 2;
 /// A parsed schema.
 #[derive(Debug)]
 pub(crate) struct Schema {
-    json: Json,
+    json: Json<'static>,
     /// Ids of nodes that differ, or that contain such ids.
     ambiguous: HashSet<u64>,
 }
@@ -49,7 +49,14 @@ impl Schema {
             let (declared, bytes) = (values as u64, archive as u64);
             return Err(fail(Problem::DeclaredTooMany { what: "JSON values", declared, bytes }));
         }
-        let json = Json::parse(bytes).map_err(fail)?;
+        let json = Json::parse(Cow::Owned(bytes.into_owned()), true).map_err(|error| {
+            fail(match error.problem {
+                Problem::Syntax { .. } | Problem::Truncated { .. } | Problem::Value { .. } => {
+                    Problem::Syntax { expected: "JSON", found: error.to_string() }
+                }
+                other => other,
+            })
+        })?;
         let ambiguous = ambiguous_ids(json.root());
         Ok(Self { json, ambiguous })
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use secateur_model::{Label, TreeBuilder};
 
-use super::json::Json;
+use super::json::json;
 use super::source::{EndPosition, Source, Span};
 use super::tree::TreeFields;
 use super::ubj::Ubj;
@@ -146,7 +146,7 @@ pub(super) struct Contents {
 impl Contents {
     pub(super) fn read(bytes: &[u8], encoding: Encoding) -> Result<Self, FormatError> {
         match encoding {
-            Encoding::Json => Collector::default().read(Json::new(bytes)),
+            Encoding::Json => Collector::default().read(json(bytes)),
             Encoding::Ubj => Collector::default().read(Ubj::new(bytes)),
         }
     }

@@ -8,7 +8,7 @@
 use secateur_model::{Ensemble, NumberType, Tree};
 
 use super::fresh::FreshTree;
-use super::json::Json;
+use super::json::json;
 use super::model::Objective;
 use super::source::Span;
 use super::tree::{Field, TreeFields};
@@ -230,7 +230,7 @@ impl Writer<'_> {
         }
         // The same bytes were read before, so this succeeds.
         let read = match encoding {
-            Encoding::Json => self.fields.read(&mut at(Json::new(bytes), object), tree.pattern),
+            Encoding::Json => self.fields.read(&mut at(json(bytes), object), tree.pattern),
             Encoding::Ubj => self.fields.read(&mut at(Ubj::new(bytes), object), tree.pattern),
         };
         read.expect("the tree was read when the file was");

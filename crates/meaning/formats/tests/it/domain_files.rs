@@ -191,7 +191,7 @@ fn scores_of_other_models_are_read_from_their_files() {
     let model = model();
     let folder = testdata("models/xgboost");
     let resolved =
-        |text: &str| DomainFile::parse(text).unwrap().below(folder).resolve(model.ensemble(), &digest);
+        |text: &str| DomainFile::parse(text).unwrap().below(&folder).resolve(model.ensemble(), &digest);
     let text = "[[where]]\nmodel = \"3.4.1-logistic.json\"\nat_least = -0.25\nat_most = 0.5\n";
     let domain = resolved(text).unwrap();
     let [least, most] = domain.wheres() else { panic!("{domain:?}") };
@@ -202,10 +202,10 @@ fn scores_of_other_models_are_read_from_their_files() {
     assert_eq!(DomainFile::parse(&file.to_toml()).unwrap(), file);
     let printed = DomainFile::of(&domain, model.ensemble().features());
     for back in [DomainFile::parse(&printed.to_toml()), DomainFile::from_json(&printed.to_json())] {
-        assert_eq!(back.unwrap().below(folder).resolve(model.ensemble(), &digest).unwrap(), domain);
+        assert_eq!(back.unwrap().below(&folder).resolve(model.ensemble(), &digest).unwrap(), domain);
     }
     // A path is printed so that it can be found; a model that is passed needs none.
-    let json = file.below(folder).to_json();
+    let json = file.below(&folder).to_json();
     assert_eq!(DomainFile::from_json(&json).unwrap().resolve(model.ensemble(), &digest).unwrap(), domain);
     let text = "[[where]]\nmodel = \"it\"\ngiven = 0\nat_least = -0.25\nat_most = 0.5\n";
     let given = DomainFile::parse(text).unwrap();

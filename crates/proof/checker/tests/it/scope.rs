@@ -5,7 +5,9 @@ use crate::common::{self, Opened};
 use fastrand::Rng;
 use secateur_certificate::{Domain, Step};
 use secateur_checker::Verdict;
-use secateur_model::{Ensemble, EnsembleBuilder, FeatureId, Grid, Node, Predictor, Tree, TreeBuilder};
+use secateur_model::{
+    Ensemble, EnsembleBuilder, FeatureId, Grid, Intake, Node, NumberType, Predictor, Tree, TreeBuilder,
+};
 use secateur_oracle::Verdict as Compared;
 use secateur_oracle::{Band, Comparison, Options, exact_class};
 use secateur_testkit::{Shape, ensemble, every_row, leads_by_more_than, mutate};
@@ -15,28 +17,36 @@ const UNSEEN: f64 = -77.0;
 
 /// The same model, except for the sides of missing values.
 fn missing_elsewhere(rng: &mut Rng, model: &Ensemble) -> Ensemble {
+    rebuilt(model, *model.intake(), |tree| turned(Some(&mut *rng), tree))
+}
+
+/// The same model for other inputs, and with other trees.
+fn rebuilt(model: &Ensemble, intake: Intake, mut tree: impl FnMut(&Tree) -> TreeBuilder) -> Ensemble {
     let mut builder = EnsembleBuilder::new(
         model.features().clone(),
-        *model.intake(),
+        intake,
         model.classes().clone(),
         model.intercepts().to_vec(),
         *model.accumulation(),
         *model.decision(),
     )
     .unwrap();
-    for tree in model.trees() {
-        builder.tree(turned(rng, tree), tree.output(), tree.weight()).unwrap();
+    for own in model.trees() {
+        builder.tree(tree(own), own.output(), own.weight()).unwrap();
     }
     builder.build()
 }
 
-fn turned(rng: &mut Rng, tree: &Tree) -> TreeBuilder {
+/// A copy of a tree, with random sides of missing values if there is a generator.
+fn turned(mut rng: Option<&mut Rng>, tree: &Tree) -> TreeBuilder {
     let mut copy = TreeBuilder::new();
     for (_, node) in tree.nodes() {
         match node {
             Node::Leaf(leaf) => copy.leaf(tree.leaf(leaf)),
             Node::Split { mut split, left, right } => {
-                split.missing_left = rng.bool();
+                if let Some(rng) = &mut rng {
+                    split.missing_left = rng.bool();
+                }
                 copy.split(split, left, right)
             }
             Node::Unused => copy.unused(),
@@ -161,6 +171,53 @@ fn a_point_with_a_missing_value_is_no_point_of_the_scope() {
         opened.steps.push(point.clone());
         let reason = opened.refusal(&model, &model).map(|(reason, _)| reason.code());
         assert_eq!(reason, refused.then_some("point.values"), "{scope:?}");
+    }
+}
+
+/// A bound is about models that decide as the original does on the inputs of the claim. Here the
+/// original has two splits between two neighbouring f32 numbers, and the pruned model, which reads
+/// f32, does without them. The claim is about f32 numbers, so no bound may count these splits.
+#[test]
+fn no_bound_counts_inputs_that_the_claim_is_not_about() {
+    let below = f64::from(0.1f32);
+    let (first, second) = (below.next_up(), below.next_up().next_up());
+    let stumps = [(0, first, 0.0, 1.0), (0, second, 0.0, -1.0), (0, 2.0, 0.0, 1.0)];
+    let original = common::stumps(-0.5, &stumps);
+    let same = |model: &Ensemble, intake: Intake| rebuilt(model, intake, |tree| turned(None, tree));
+    let pruned = common::stumps(-0.5, &stumps[2..]);
+    let pruned = same(&pruned, Intake { number: NumberType::F32, ..*pruned.intake() });
+    let bytes = common::certified(&original, &pruned, Band::Exact).expect("they agree on f32 numbers");
+    let with = |steps: &[Step]| {
+        let mut opened = Opened::read(&bytes).unwrap();
+        opened.steps.extend_from_slice(steps);
+        opened.verdict(&original, &pruned)
+    };
+    let refused = |verdict: Verdict| match verdict {
+        Verdict::Invalid { reason, .. } => reason.code(),
+        other => panic!("{other:?}"),
+    };
+    let point = |x: f64| Step::Point { values: vec![x, 0.0] };
+    let crossing = |low: f64, high: f64| Step::Crossing { point: 0, feature: 0, low, high };
+    assert_eq!(refused(with(&[point(first)])), "point.values");
+    assert_eq!(refused(with(&[point(below), crossing(below, first)])), "crossing.decision");
+    assert_eq!(refused(with(&[point(below), crossing(first, second)])), "crossing.decision");
+    let Verdict::Valid(valid) = with(&[point(below), crossing(below, 2.0)]) else { panic!("a true bound") };
+    assert_eq!(valid.thresholds, Some(1));
+
+    // Values that the pruned model refuses are no inputs either.
+    let whole = Intake { missing: true, infinities: true, ..*original.intake() };
+    let open = same(&original, whole);
+    for (value, narrow) in [
+        (f64::NAN, Intake { missing: false, ..whole }),
+        (f64::INFINITY, Intake { infinities: false, ..whole }),
+    ] {
+        let closed = same(&original, narrow);
+        for (other, accepted) in [(&open, true), (&closed, false)] {
+            let mut opened = Opened::read(&common::certified(&open, other, Band::Exact).unwrap()).unwrap();
+            opened.steps.push(point(value));
+            let reason = opened.refusal(&open, other).map(|(reason, _)| reason.code());
+            assert_eq!(reason, (!accepted).then_some("point.values"), "{value}");
+        }
     }
 }
 

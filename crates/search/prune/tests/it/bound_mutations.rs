@@ -5,15 +5,15 @@
 //! `checker/tests/mutations.rs`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::memory::settings;
 use num_bigint::BigUint;
 use secateur_certificate::{Claim, CoverTerm, CutTerm, Intercept, Reader, Step, Writer};
 use secateur_checker::{Limits, Proved, Verdict, check};
 use secateur_formats::{Edit, ModelFile, TreeEdit};
 use secateur_model::{Ensemble, EnsembleBuilder, FeatureId, NodeId, Split, Test, TreeBuilder, TreeId};
-use secateur_oracle::{Cancel, Progress};
+use secateur_oracle::Cancel;
 use secateur_prune::{Config, Moves, Watch, certify, prune};
 use secateur_testkit::testdata;
 
@@ -357,18 +357,9 @@ fn pruned(name: &str, file: &ModelFile, moves: Moves) -> Case {
     let config = Config { moves, deadline, ..Config::default() };
     let pruned = prune(file, &[], &config, &Watch::default()).unwrap();
     let models = [file.ensemble().clone(), pruned.file.ensemble().clone()];
-    let progress = Arc::new(Progress::default());
     let evidence = Some(&pruned.evidence);
-    let certificate = certify(
-        &models[0],
-        &models[1],
-        evidence,
-        config.claim.band().unwrap(),
-        1,
-        &Cancel::default(),
-        &progress,
-    )
-    .unwrap();
+    let certificate =
+        certify(&models[0], &models[1], config.claim, evidence, &settings(&Cancel::default())).unwrap();
     let (bound, _) = shown(&certificate.proved).unwrap_or_else(|| panic!("{name}: no bound"));
     assert_eq!(bound, pruned.lower_bound as u64, "{name}: the checker confirms another bound");
     let costs = pruned.evidence.bound.as_ref().unwrap().costs.clone();

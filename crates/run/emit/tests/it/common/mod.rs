@@ -127,7 +127,7 @@ pub(crate) fn link(model: &Ensemble, turn: usize) -> Link {
 
 /// Emits source that is text.
 pub(crate) fn written(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<String, EmitError> {
-    emit(model, style, notes).map(|bytes| String::from_utf8(bytes).expect("source is text"))
+    emit(model, style, notes).map(|emitted| String::from_utf8(emitted.bytes).expect("source is text"))
 }
 
 /// How much a C compiler is to optimise.

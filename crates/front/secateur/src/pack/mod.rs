@@ -1,18 +1,28 @@
 //! The pipeline of `pack`: the same model, bit for bit, in a fraction of its bytes, checked and
-//! tested before it is handed out.
+//! tested before it is handed out. As source: `source`; with quantised leaves: `quantised`.
 
+mod quantised;
+mod source;
+
+pub use secateur_certificate::PACKING_MAGIC;
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
 use secateur_checker::{Asked, Scorer};
 use secateur_emit::EmitError;
+pub use secateur_emit::{Form as SourceForm, LeafBits, NodeLayout as SourceLayout};
 use secateur_formats::packed::{PackError, Stamp};
 use secateur_formats::{ModelFile, packed};
 use secateur_model::{ClassLabels, Domain, Ensemble, PredictError, Predictor};
 use secateur_runtime::{AIMED, LoadError, Path, hash_of_scores};
-use secateur_source::{Packed, PackingReason, PackingVerdict};
+use secateur_source::Packed;
+pub use secateur_source::{PackingProved, PackingReason, PackingVerdict, verdict_json};
 use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::Pruning;
+pub use quantised::{LeafOptions, QuantisedPacking, pack_quantised};
+pub use source::{
+    Beside, SourceOptions, SourcePacking, beside, check_source, pack_source, pack_source_pruned,
+};
 
 /// Why a model was not packed.
 #[derive(Debug, Error)]
@@ -89,7 +99,7 @@ pub struct Packing {
 /// let packing = secateur::pack(&model)?;
 /// assert!(packing.bytes.len() * 3 < secateur::demo::MODEL.len());
 /// let packed = secateur::ModelFile::parse(&packing.bytes)?;
-/// assert!(secateur::check_packing(&model, &packed, &packing.certificate)?.is_valid());
+/// assert!(secateur::pack::check_packing(&model, &packed, &packing.certificate)?.is_valid());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn pack(model: &ModelFile) -> Result<Packing, PackingError> {

@@ -12,25 +12,24 @@ use std::time::{Duration, Instant};
 
 use secateur_certificate::{Digest, FileDigest, PackingRecord, PruningStep, QuantisedStep};
 use secateur_checker::Scorer;
-use secateur_emit::{Cover, Expected, Form, LeafBits, cover_rows_watched, emit};
-use secateur_formats::Link;
-use secateur_formats::{DomainFile, ModelFile};
+use secateur_emit::{Cover, Emitted, Expected, Form, LeafBits, cover_rows_watched, emit};
+use secateur_formats::{DomainFile, Link, ModelFile, packed};
 use secateur_model::{Decision, Domain, Ensemble, FeatureId, Predictor};
 use secateur_oracle::{
-    CompareError, Limit, Measured, Options, Progress, ScoreComparison, ScorePoint, SearchBudget, Verdict,
-    has_inputs,
+    CompareError, Limit, Measured, Options, Progress, ScoreComparison, ScorePoint, SearchBudget, has_inputs,
 };
 use secateur_source::{Packed, PackingVerdict, Quantised, SourceFile, bound_by_trees, quantised};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::PackingError;
+use super::source::{SourceOptions, SourcePacking, made_test, style_notes, written_beside};
 use crate::budget::Budget;
 use crate::domain::{accepted, begin};
 use crate::error::Error;
-use crate::pack_source::{made_test, refused_by_packing, style_notes, table_bytes, written_beside};
 use crate::prune::threads;
 use crate::text::{entry, number, plain, printable};
-use crate::verify::{VerifyOptions, VerifyReport, json_number, upper, verify_models};
-use crate::{PackingError, Places, Pruning, SourceOptions, SourcePacking, Verification};
+use crate::verify::{VerifyOptions, VerifyReport, row_json, upper, used_columns, verify_models};
+use crate::{Places, Pruning, Settled, Verification};
 
 /// The share of the remaining time that the search for a smaller bound may take. Its last proof is
 /// two thirds of its work; this proof is repeated once for the certificate and once more by the
@@ -95,7 +94,7 @@ pub struct QuantisedPacking {
 /// it. Its certificate then claims nothing about decisions.
 ///
 /// ```
-/// use secateur::{Budget, LeafBits, LeafOptions, ModelFile, SourceForm, SourceOptions, pack_quantised};
+/// use secateur::{Budget, ModelFile, pack::{LeafBits, LeafOptions, SourceForm, SourceOptions, pack_quantised}};
 /// use std::time::Duration;
 ///
 /// let model = ModelFile::parse(secateur::demo::MODEL)?;
@@ -127,12 +126,12 @@ pub fn pack_quantised(
     let step = step.transpose()?;
     let model = pruning.map_or(original, |pruning| &pruning.pruned.file);
     let ensemble = model.ensemble();
-    refused_by_packing(model, options)?;
+    packed::refuse(ensemble, options.labels)?;
     if !watch(0.0) {
         return Err(PackingError::Stopped);
     }
     let style = options.style(model, Some(leaves.bits));
-    let bytes = emit(ensemble, style, &style_notes(model, options))?;
+    let Emitted { bytes, table_bytes } = emit(ensemble, style, &style_notes(model, options))?;
     let file = SourceFile::parse(&bytes).map_err(PackingError::fault)?;
     let read = quantised(ensemble, Link::of(model), &file).map_err(PackingError::fault)?;
     let by_trees = bound_by_trees(ensemble, &read.model)
@@ -183,7 +182,6 @@ pub fn pack_quantised(
     let (within, certificate) = certified.ok_or(PackingError::Stopped)?;
     let (test, test_rows) = tested(ensemble, &read, options, watch)?;
     let beside = written_beside(model, options, style, &bytes)?;
-    let table_bytes = table_bytes(options.form, &bytes);
     Ok(QuantisedPacking {
         source: SourcePacking { bytes, beside, certificate, test, test_rows, table_bytes },
         bits: leaves.bits,
@@ -324,7 +322,7 @@ impl QuantisedPacking {
 
     /// Was an input found whose decision changes?
     pub fn is_different(&self) -> bool {
-        self.decisions.as_ref().is_some_and(|answer| matches!(answer.verdict, Verdict::Different(_)))
+        self.decisions.as_ref().is_some_and(|answer| answer.settled() == Settled::Refuted)
     }
 
     /// Is there a proof, accepted by the checker, that no decision changes?
@@ -354,13 +352,7 @@ impl QuantisedPacking {
     pub fn json(&self, model: &ModelFile, before: Option<u64>, certificate: Option<&str>) -> Value {
         let ensemble = model.ensemble();
         let features = ensemble.features();
-        let input = self.at_least.as_ref().map(|point| {
-            let values = point.row.iter().enumerate();
-            let named = values.map(|(index, &value)| {
-                (features.name(FeatureId::new(index)).into_owned(), json_number(value))
-            });
-            Value::Object(named.collect::<Map<String, Value>>())
-        });
+        let input = self.at_least.as_ref().map(|point| row_json(features, &point.row));
         let domain = match self.domain.is_everything() {
             true => Value::Null,
             false => DomainFile::of(&self.domain, features).to_json(),
@@ -425,8 +417,8 @@ impl QuantisedPacking {
             _ => {}
         }
         if let Some(report) = self.report(model) {
-            match &report.answer.verdict {
-                Verdict::Identical if self.is_same() => {
+            match report.answer.settled() {
+                Settled::Proved if self.is_same() => {
                     line("decisions", "the same, proved and checked: see the claim below");
                     text +=
                         &report.words(verbose).replacen("identical: proved", "the same decisions: proved", 1);
@@ -441,7 +433,7 @@ impl QuantisedPacking {
             line("shown", &format!("{} apart on the input below{of}", plain(point.distance)));
             line("library", &number(point.scores[0], ensemble.accumulation().number));
             line("source", &number(point.scores[1], secateur_model::NumberType::F64));
-            let looked_at: Vec<bool> = used_columns(ensemble);
+            let looked_at: Vec<bool> = used_columns(&[ensemble]);
             for (index, &value) in
                 point.row.iter().enumerate().filter(|(index, _)| verbose || looked_at[*index])
             {
@@ -455,14 +447,6 @@ impl QuantisedPacking {
         }
         text
     }
-}
-
-fn used_columns(model: &Ensemble) -> Vec<bool> {
-    let mut used = vec![false; model.features().len()];
-    for split in model.trees().iter().flat_map(|tree| tree.splits()) {
-        used[split.feature.index()] = true;
-    }
-    used
 }
 
 fn bits(bits: LeafBits) -> u32 {

@@ -4,17 +4,17 @@
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
 use secateur_checker::Scorer;
 use secateur_emit::{
-    Cover, DECLARATIONS_START, Expected, Form, LeafBits, NodeLayout, PAGE_START, Style, WRAPPER_START, Web,
-    cover_rows_watched, cover_test, declarations, emit, page, rust_cover_test, wasm_cover_test, wrapper,
+    Cover, DECLARATIONS_START, Emitted, Expected, Form, LeafBits, NodeLayout, PAGE_START, Style,
+    WRAPPER_START, Web, cover_rows_watched, cover_test, declarations, emit, page, rust_cover_test,
+    wasm_cover_test, wrapper,
 };
-use secateur_formats::packed::{self, Stamp};
-use secateur_formats::{Link, ModelFile};
+use secateur_formats::{Link, ModelFile, packed};
 use secateur_model::{ClassLabels, Ensemble, FeatureId, NumberType, Predictor};
 use secateur_source::{Packed, PackingVerdict};
 use serde_json::{Value, json};
 
-use crate::pack::{PackingCheck, exact_scores};
-use crate::{PackingError, Pruning};
+use super::{PackingCheck, PackingError, exact_scores};
+use crate::Pruning;
 
 /// How a model is written as source.
 #[derive(Clone, Copy, Debug)]
@@ -104,13 +104,13 @@ pub struct SourcePacking {
 /// [`PackingError::Stopped`].
 ///
 /// ```
-/// use secateur::{ModelFile, SourceForm, SourceOptions};
+/// use secateur::{ModelFile, pack::{SourceForm, SourceOptions}};
 ///
 /// let model = ModelFile::parse(secateur::demo::MODEL)?;
 /// let options = SourceOptions { test: true, ..SourceOptions::new(SourceForm::C, "loans.c", "loans") };
-/// let source = secateur::pack_source(&model, &options, &mut |_| true)?;
+/// let source = secateur::pack::pack_source(&model, &options, &mut |_| true)?;
 /// assert!(String::from_utf8(source.bytes.clone())?.contains("void loans_raw(const double *row, double *scores)"));
-/// assert!(secateur::check_source(&model, &source.bytes, &source.certificate)?.is_valid());
+/// assert!(secateur::pack::check_source(&model, &source.bytes, &source.certificate)?.is_valid());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn pack_source(
@@ -155,12 +155,13 @@ fn written(
     watch: &mut dyn FnMut(f64) -> bool,
 ) -> Result<SourcePacking, PackingError> {
     let ensemble = model.ensemble();
-    refused_by_packing(model, options)?;
+    // Source refuses the models that a packed file cannot hold.
+    packed::refuse(ensemble, options.labels)?;
     if !watch(0.0) {
         return Err(PackingError::Stopped);
     }
     let style = options.style(model, None);
-    let bytes = emit(ensemble, style, &style_notes(model, options))?;
+    let Emitted { bytes, table_bytes } = emit(ensemble, style, &style_notes(model, options))?;
     let beside = written_beside(model, options, style, &bytes)?;
     let packed = FileDigest::of(&bytes);
     let certificate =
@@ -188,7 +189,6 @@ fn written(
         test_rows = rows.len() / ensemble.features().len().max(1);
         test = Some(made_test(ensemble, options, &cover)?);
     }
-    let table_bytes = table_bytes(options.form, &bytes);
     Ok(SourcePacking { bytes, beside, certificate, test, test_rows, table_bytes })
 }
 
@@ -209,13 +209,6 @@ pub(crate) fn written_beside(
     };
     let one = |&(ending, what, start)| Ok(Beside { ending, what, start, text: text(ending)? });
     beside(options.form).iter().map(one).collect()
-}
-
-/// Refuses models that a packed file cannot hold, with the same errors as packing.
-pub(crate) fn refused_by_packing(model: &ModelFile, options: &SourceOptions<'_>) -> Result<(), PackingError> {
-    let stamp = Stamp { source: Digest::of(model.ensemble()).0, cover_rows: 0, cover_hash: 0 };
-    packed::File::pack(model, options.labels, &stamp)?;
-    Ok(())
 }
 
 /// The cover test in the language of the source.
@@ -271,32 +264,6 @@ fn notes(model: &ModelFile, form: Form, labels: Option<&ClassLabels>) -> Vec<Str
         notes.extend(classes.ids().map(|class| format!("class {}: {}", class.0, classes.text(class))));
     }
     notes
-}
-
-/// Bytes of the tables in the source, from the type and length in each table's first line; for
-/// WebAssembly the size of the whole module.
-pub(crate) fn table_bytes(form: Form, source: &[u8]) -> usize {
-    if form == Form::Wasm {
-        return source.len();
-    }
-    let text = String::from_utf8_lossy(source);
-    let table = |line: &str| {
-        let (kind, count) = match line.strip_suffix("] = {") {
-            Some(line) => {
-                let (start, count) = line.strip_prefix("static const ")?.rsplit_once('[')?;
-                (start.split(' ').next()?, count)
-            }
-            None => line.strip_suffix("] = [")?.rsplit_once('[')?.1.split_once("; ")?,
-        };
-        let size = match kind {
-            "uint8_t" | "u8" => 1,
-            "uint16_t" | "u16" => 2,
-            "uint32_t" | "int32_t" | "float" | "u32" | "i32" | "f32" => 4,
-            _ => 8,
-        };
-        Some(size * count.parse::<usize>().ok()?)
-    };
-    text.lines().filter_map(table).sum()
 }
 
 impl SourcePacking {
