@@ -31,7 +31,7 @@ use secateur_model::{CellId, CellSet, Ensemble, Exact, Grid, GridError, LocalRou
 use thiserror::Error;
 
 use crate::fault;
-use crate::joint::{Joint, Part};
+use crate::joint::{Branching, Joint};
 use crate::masks::fill_masks;
 use crate::stop::{SearchBudget, StopReason};
 use crate::system::Row;
@@ -381,8 +381,8 @@ impl Piece {
     pub(crate) fn leaf_of(&self, cells: &[CellId]) -> usize {
         if let Some(tree) = &self.tree {
             return match tree.part(tree.leaf_node(cells)) {
-                Part::Leaf(leaf) => leaf,
-                Part::Split { .. } => unreachable!("a walk ends at a leaf"),
+                Branching::Leaf(leaf) => leaf,
+                Branching::Split { .. } => unreachable!("a walk ends at a leaf"),
             };
         }
         let words = self.leaf_count.div_ceil(64);

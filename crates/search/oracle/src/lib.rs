@@ -9,7 +9,7 @@
 //! `solve` calls the layers in turn. `claimed` is the one road for a claim, whatever it is about.
 //! `outline` and `layout` (with `joint`) lay two models over
 //! their grid, `system` has the rows, `compare` the question whether two models decide alike, and
-//! `scores` how far their scores can be apart (`scores/side`: one output and direction,
+//! `scores` how far their scores can be apart (`scores/extreme`: one output and direction,
 //! `scores/judge`: in the libraries' own arithmetic). `occurs` asks whether a domain has any input.
 //!
 //! `lens`, `lens_tree` (large trees) and `masks` are bounds, `multipliers` makes them small. `meet`

@@ -39,11 +39,11 @@ use crate::solve::{Answer, Options, gather, solve};
 use crate::stop::{SearchBudget, StopReason};
 use crate::system::{Row, System};
 
+mod extreme;
 mod judge;
-mod side;
 
+use extreme::Extreme;
 use judge::Judge;
-use side::Side;
 
 /// The search ends when the gap between its two bounds is at most the upper bound, rounding
 /// included, divided by this: four digits.
@@ -210,8 +210,8 @@ impl<'a> ScoreComparison<'a> {
         let given = options.starts.iter().take(MOST_STARTS).filter(|cells| self.holds(cells));
         let starts: Vec<Vec<CellId>> = given.cloned().chain([self.inside.clone()]).collect();
         starts.iter().for_each(|start| see(start));
-        let mut sides: Vec<Side<'_>> = (0..self.outputs.len())
-            .flat_map(|output| [1, -1].map(|sign| Side::new(self, output, sign, &starts)))
+        let mut sides: Vec<Extreme<'_>> = (0..self.outputs.len())
+            .flat_map(|output| [1, -1].map(|sign| Extreme::new(self, output, sign, &starts)))
             .collect();
         let (mut nodes, mut stopped, mut asked) = (0, None, 0u64);
         // Always take the side with the largest upper bound: once it is settled, no other can be
@@ -247,7 +247,7 @@ impl<'a> ScoreComparison<'a> {
                 }
             }
         }
-        let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
+        let upper = |side: &Extreme<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
         let at_most = sides.iter().map(upper).fold(0.0, f64::max);
         let rounding = self.outputs.iter().map(|scale| scale.rounding.to_f64_up()).fold(0.0, f64::max);
         let (mut at_most, mut rounding) = (at_most, rounding);
@@ -276,8 +276,9 @@ impl<'a> ScoreComparison<'a> {
         System::new(&self.layout, &rows)
     }
 
-    /// Are the cells few enough to evaluate all of them?
-    fn has_few_cells(&self) -> bool {
+    /// Are the cells few enough to evaluate all of them? If not, a limit below the libraries'
+    /// rounding cannot be proved.
+    pub fn has_few_cells(&self) -> bool {
         let trees: usize = self.read.iter().map(|model| model.trees().len()).sum();
         let cells = self.layout.axis_sizes().iter().map(|&size| f64::from(size)).product::<f64>();
         // Bounds for every order of addition take several times as long, and the two never become
@@ -287,14 +288,14 @@ impl<'a> ScoreComparison<'a> {
     }
 
     /// The side with the greatest upper bound.
-    fn widest(&self, sides: &[Side<'_>]) -> Option<usize> {
-        let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
+    fn widest(&self, sides: &[Extreme<'_>]) -> Option<usize> {
+        let upper = |side: &Extreme<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
         (0..sides.len()).max_by(|&a, &b| upper(&sides[a]).total_cmp(&upper(&sides[b])))
     }
 
     /// Is the gap between the bounds of a side too small to matter beside the bound that is
     /// reported?
-    fn is_precise(&self, side: &Side<'_>) -> bool {
+    fn is_precise(&self, side: &Extreme<'_>) -> bool {
         let scale = &self.outputs[side.output];
         let of = |difference: BigInt| Exact::new(difference, self.layout.exponent());
         let rounding = &scale.rounding * &scale.divisor;

@@ -152,7 +152,7 @@ pub enum Found {
 
 /// Is the answer known?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum Conclusion {
     /// The answer is proved.
     Proved,
     /// An input refutes what was asked.
@@ -168,8 +168,8 @@ impl Verification {
     }
 
     /// Is the answer known?
-    pub fn settled(&self) -> Settled {
-        self.findings().settled()
+    pub fn conclusion(&self) -> Conclusion {
+        self.findings().conclusion()
     }
 
     /// The answer in one word, for scripts.
@@ -220,11 +220,11 @@ impl Verification {
 /// another thread how far the search has come.
 ///
 /// ```
-/// use secateur::{Budget, demo, ModelFile, Question, Settled, verify, VerifyOptions};
+/// use secateur::{Budget, demo, ModelFile, Question, Conclusion, verify, VerifyOptions};
 /// let model = ModelFile::parse(demo::MODEL)?;
 /// let options = VerifyOptions { certificate: true, ..VerifyOptions::default() };
 /// let same = verify(&model, &model, &[], &options, &Budget::default(), &Default::default())?;
-/// assert_eq!(same.settled(), Settled::Proved);
+/// assert_eq!(same.conclusion(), Conclusion::Proved);
 /// assert!(same.checked());
 ///
 /// let options = VerifyOptions { question: Question::SCORES, ..VerifyOptions::default() };
@@ -382,7 +382,7 @@ impl Search<'_> {
     /// checkpoint counts only after its check.
     fn close(
         &self,
-        settled: Settled,
+        conclusion: Conclusion,
         stopped: Option<StopReason>,
         checked: bool,
     ) -> Result<Option<StopReason>, Error> {
@@ -390,7 +390,7 @@ impl Search<'_> {
         if let Some(reason) = stopped {
             return checkpoint.stopped(reason).map(|()| None);
         }
-        if settled == Settled::Proved && !checked {
+        if settled == Conclusion::Proved && !checked {
             let cancelled = self.call.budget.is_cancelled();
             return Ok(Some(if cancelled { StopReason::Cancelled } else { StopReason::Time }));
         }

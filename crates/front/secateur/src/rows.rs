@@ -6,8 +6,7 @@
 
 use secateur_model::{ClassId, Ensemble, FeatureId, PredictError, Predictor};
 use secateur_oracle::{Band, exact_class};
-
-use crate::points::point::certain_winner;
+use secateur_prune::certain_winner;
 
 /// Exact sums are computed for at most this many pairs of a row and a tree.
 const MOST_EXACT: usize = 4_000_000;

@@ -34,7 +34,7 @@ const CLIMBS: usize = 16;
 const CLIMBS_IF_LARGE: usize = 4;
 
 /// The known bounds of the greatest difference of one output in one direction, in integers.
-pub(super) struct Side<'a> {
+pub(super) struct Extreme<'a> {
     pub(super) output: usize,
     terms: Vec<(usize, i64)>,
     /// A system whose one row gives the difference at a cell: the sum over the pieces minus the
@@ -58,7 +58,7 @@ pub(super) struct Side<'a> {
     put_off: u32,
 }
 
-impl<'a> Side<'a> {
+impl<'a> Extreme<'a> {
     pub(super) fn new(
         comparison: &'a ScoreComparison<'_>,
         output: usize,
