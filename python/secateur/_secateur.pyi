@@ -176,6 +176,19 @@ def verify(
     crew: Any = None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> dict[str, Any]: ...
+class Advice:
+    @property
+    def packed(self) -> bytes | None: ...
+    def json(self) -> str: ...
+    def words(self, library: str | None = None) -> str: ...
+
+def advise(
+    model: Model,
+    rows: NDArray[np.float64] | None = None,
+    *,
+    time_limit: float = 10.0,
+    path: str | None = None,
+) -> Advice: ...
 def rules_from_toml(text: str) -> tuple[list[str], str | None]: ...
 def ask(
     model: Model,
@@ -190,19 +203,6 @@ def ask(
     domain: tuple[str, list[Model]] | None = None,
     certificate: str | None = None,
 ) -> dict[str, Any]: ...
-class Advice:
-    @property
-    def packed(self) -> bytes | None: ...
-    def json(self) -> str: ...
-    def words(self, library: str | None = None) -> str: ...
-
-def advise(
-    model: Model,
-    rows: NDArray[np.float64] | None = None,
-    *,
-    time_limit: float = 10.0,
-    path: str | None = None,
-) -> Advice: ...
 def prune(
     model: Model,
     rows: NDArray[np.float64] | None = None,

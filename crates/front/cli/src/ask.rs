@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 use secateur::ask::{Condition, Options, Question, Report, Rules, ask};
-use secateur::{Budget, Settled};
+use secateur::{Budget, Conclusion};
 
 use crate::arguments::{Ask, Inputs, Verbosity};
 use crate::failure::Ending;
@@ -64,7 +64,7 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
             false => fit_stdout(&report.words(verbosity == Verbosity::Verbose)),
         };
         files.finish(&text)?;
-        if place.is_some() && answer.outcome == Settled::Proved && !answer.checked() {
+        if place.is_some() && answer.outcome == Conclusion::Proved && !answer.checked() {
             verbosity
                 .note("note: the time was too short for the certificate and its check, so it is not written");
         }
@@ -72,10 +72,10 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
             return Ok(Ending::Interrupted);
         }
         ending = match (ending, answer.outcome) {
-            (Ending::Refuted, _) | (_, Settled::Refuted) => Ending::Refuted,
-            (_, Settled::Proved) if place.is_some() && !answer.checked() => Ending::Undecided,
-            (ending, Settled::Proved) => ending,
-            (_, Settled::Open) => Ending::Undecided,
+            (Ending::Refuted, _) | (_, Conclusion::Refuted) => Ending::Refuted,
+            (_, Conclusion::Proved) if place.is_some() && !answer.checked() => Ending::Undecided,
+            (ending, Conclusion::Proved) => ending,
+            (_, Conclusion::Open) => Ending::Undecided,
         };
     }
     Ok(ending)

@@ -69,8 +69,8 @@
 //! page of [`PruneReport`] and [`VerifyReport`], so that every interface reports the same.
 //!
 //! # Where to read
-//! `advise`, `prune`, `verify`, `ask`, `check`, `pack` (with `source` and `quantised`),
-//! `predict`, `describe` and `propose` are one job each; in `prune` and `verify`, `words` says what is told of
+//! `advise`, `prune`, `verify`, `ask`, `check`, `pack` (with `source` and `quantised`), `predict`,
+//! `describe` and `propose` are one job each; in `prune` and `verify`, `words` says what is told of
 //! a result. `budget` is the limit of a whole call, `checkpoint` keeps a search in a file, `domain`
 //! has words and rows of a domain, `packed_size` measures a packed model, `page` turns results into
 //! the data of an HTML page, and `prune/unproved` has the paper's baselines. `internal` is for the

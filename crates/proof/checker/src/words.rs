@@ -44,9 +44,9 @@ impl Proved {
                 "valid: the two models decide alike on {inputs}, as the libraries decide, wherever the \
                  original's winner leads by more than {score:e}\n"
             ),
-            Statement::Range { outputs } => outputs.iter().map(|own| range_words(own, &inputs)).collect(),
-            Statement::Class { allowed, cut } => class_words(original, allowed, *cut, &inputs),
-            Statement::Moves { columns, effect } => moves_words(original, columns, effect, &inputs),
+            Statement::Range { outputs } => outputs.iter().map(|own| range_words(own, inputs)).collect(),
+            Statement::Class { allowed, cut } => class_words(original, allowed, *cut, inputs),
+            Statement::Moves { columns, effect } => moves_words(original, columns, effect, inputs),
         };
         let two = !self.claim.is_about_one_model();
         if let Some([first, second]) = self.claim.cuts().filter(|_| two) {

@@ -38,11 +38,13 @@ pub(crate) fn first_out_of_order(
     Some(Ok(()))
 }
 
+/// Cells of the axes that some split has asked about, as ranges.
+type Sets = BTreeMap<u32, Vec<Range>>;
+
 /// Is the order kept in every cell? Visits the pairs of leaves that some cell reaches.
 fn in_order(axes: &[u32], trees: [&Tree; 2], sums: [u32; 2], falls: bool) -> bool {
-    // For each pair of nodes the cells that lead there: ranges of the axes that a split on the way
-    // asked about.
-    let mut open: Vec<([u32; 2], BTreeMap<u32, Vec<Range>>)> = vec![([0, 0], BTreeMap::new())];
+    // Pairs of nodes, each with the cells that lead there.
+    let mut open: Vec<([u32; 2], Sets)> = vec![([0, 0], Sets::new())];
     while let Some((at, sets)) = open.pop() {
         let nodes = [0, 1].map(|side: usize| &trees[side].nodes[at[side] as usize]);
         let side = match nodes {

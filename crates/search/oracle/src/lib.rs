@@ -11,7 +11,8 @@
 //! their grid, `system` has the rows, `compare` the question whether two models decide alike, and
 //! `scores` how far their scores can be apart (`scores/extreme`: one output and direction,
 //! `scores/judge`: in the libraries' own arithmetic). `one` asks about one model: the range of its
-//! scores, and its classes; `twins` what moving some columns does. `occurs` asks whether a domain has any input.
+//! scores, and its classes; `twins` what moving some columns does. `occurs` asks whether a domain
+//! has any input.
 //!
 //! `lens`, `lens_tree` (large trees) and `masks` are bounds, `multipliers` makes them small. `meet`
 //! solves trees of one feature each without a search, `climb` is local search, `branch` the search

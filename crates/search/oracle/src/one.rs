@@ -409,7 +409,7 @@ impl<'a> OneModel<'a> {
         // Within the gap of a cut it is unknown on which side of the caller's threshold the
         // probability is.
         let either_side = self.model.cut().is_some_and(|cut| cut.gap > 0.0);
-        if !allowed.contains(&decided) && !(varies && either_side && certainly_not()) {
+        if !(allowed.contains(&decided) || varies && either_side && certainly_not()) {
             return true;
         }
         if varies && !certainly_not() {

@@ -7,12 +7,12 @@
 //!
 //! ```
 //! use secateur::ask::{Options, Question, ask};
-//! use secateur::{Budget, ModelFile, Settled, demo};
+//! use secateur::{Budget, ModelFile, Conclusion, demo};
 //!
 //! let model = ModelFile::parse(demo::MODEL)?;
 //! let question = Question::range();
 //! let answer = ask(&model, &question, &[], &Options::default(), &Budget::default(), &Default::default())?;
-//! assert_eq!(answer.outcome, Settled::Proved);
+//! assert_eq!(answer.outcome, Conclusion::Proved);
 //! assert!(answer.checked() && answer.scores[0].at_least < answer.scores[0].at_most);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -39,7 +39,7 @@ use thiserror::Error;
 use crate::budget::Budget;
 use crate::error::Error;
 use crate::prune::threads;
-use crate::verify::Settled;
+use crate::verify::Conclusion;
 pub use rules::{Rules, RulesError};
 pub use when::Condition;
 pub use words::Report;
@@ -169,7 +169,7 @@ pub struct Answer {
     /// The question.
     pub question: Question,
     /// What is known.
-    pub outcome: Settled,
+    pub outcome: Conclusion,
     /// The rows that show it: the lowest and the highest score of each output; the two rows that
     /// differ in the moved columns; the row of another class.
     pub rows: Vec<Row>,
@@ -280,7 +280,7 @@ pub fn ask(
     let accepted = Grid::common_intake(&[model]).map_err(CompareError::from)?;
     let mut answer = Answer {
         question: question.clone(),
-        outcome: Settled::Open,
+        outcome: Conclusion::Open,
         rows: Vec::new(),
         scores: Vec::new(),
         moved: None,
@@ -403,7 +403,7 @@ impl Asking<'_> {
             let [at_least, at_most] = [at_least, at_most].map(Some);
             limits.push(OutputRange { output: output as u32, at_least, at_most });
         }
-        answer.outcome = Settled::Proved;
+        answer.outcome = Conclusion::Proved;
         search.budget.deadline = end;
         let (_, nodes, writer) = one.certify_range(&limits, &shown, &self.last(&search), Vec::new())?;
         answer.nodes += nodes;
@@ -467,7 +467,7 @@ impl Asking<'_> {
                 let measured = comparison.measure(&search);
                 show(answer, &measured.at_least);
                 moved.at_most = Some(measured.at_most);
-                answer.outcome = Settled::Proved;
+                answer.outcome = Conclusion::Proved;
                 answer.ended = measured.ended;
                 answer.reason = measured.stopped.map(stopped);
                 let (_, nodes, writer) =
@@ -480,11 +480,11 @@ impl Asking<'_> {
                 answer.nodes = nodes;
                 match found {
                     Limit::Within => {
-                        answer.outcome = Settled::Proved;
+                        answer.outcome = Conclusion::Proved;
                         moved.at_most = Some(limit);
                     }
                     Limit::Exceeded(point) => {
-                        answer.outcome = Settled::Refuted;
+                        answer.outcome = Conclusion::Refuted;
                         show(answer, &point);
                     }
                     Limit::Stopped(reason) => answer.reason = Some(stopped(reason)),
@@ -519,9 +519,9 @@ impl Asking<'_> {
         let (compared, writer) = comparison.certify(&search, Vec::new())?;
         answer.nodes = compared.nodes;
         match compared.verdict {
-            Verdict::Identical => answer.outcome = Settled::Proved,
+            Verdict::Identical => answer.outcome = Conclusion::Proved,
             Verdict::Different(example) => {
-                answer.outcome = Settled::Refuted;
+                answer.outcome = Conclusion::Refuted;
                 answer.rows = twins.rows(&example.row).map(|row| self.row(row)).into();
             }
             Verdict::Undecided(Undecided::Stopped(reason)) => answer.reason = Some(stopped(reason)),
@@ -545,7 +545,7 @@ impl Asking<'_> {
         // Tree by tree is one look at the model, and says more than a search; the checker decides.
         let bytes = twins.treewise(output, down)?;
         if let Ok(Some(bytes)) = self.checked(bytes) {
-            (answer.outcome, answer.bits) = (Settled::Proved, true);
+            (answer.outcome, answer.bits) = (Conclusion::Proved, true);
             return Ok(Some(bytes));
         }
         let search = self.search();
@@ -600,9 +600,9 @@ impl Asking<'_> {
 
     fn held(&self, held: Held, answer: &mut Answer, rows: impl FnOnce(Vec<f64>) -> Vec<Vec<f64>>) {
         match held {
-            Held::Holds => answer.outcome = Settled::Proved,
+            Held::Holds => answer.outcome = Conclusion::Proved,
             Held::Fails(row) => {
-                answer.outcome = Settled::Refuted;
+                answer.outcome = Conclusion::Refuted;
                 answer.rows = rows(row).into_iter().map(|row| self.row(row)).collect();
             }
             Held::Stopped(reason) => {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Answer, Question, Row};
 use crate::domain::inputs_words;
 use crate::text::{entry, number, plain, printable};
-use crate::verify::{Settled, json_number, row_json, row_labels, used_columns, value_words};
+use crate::verify::{Conclusion, json_number, row_json, row_labels, used_columns, value_words};
 
 /// How many columns of a row are printed unless all are asked for.
 const SHOWN: usize = 12;
@@ -87,7 +87,7 @@ impl Report<'_> {
         };
         let names = self.moved_names();
         match (&answer.question, answer.outcome) {
-            (Question::Range { at_least: None, at_most: None }, Settled::Proved) => {
+            (Question::Range { at_least: None, at_most: None }, Conclusion::Proved) => {
                 let one = |own: &super::Bounds| {
                     let reached = |row: usize| answer.rows[row].scores[own.output];
                     let both = reached(own.lowest) == own.at_least && reached(own.highest) == own.at_most;
@@ -108,14 +108,14 @@ impl Report<'_> {
                     (None, high) => format!("at most {}", plain(high.unwrap_or(f64::INFINITY))),
                 };
                 match outcome {
-                    Settled::Proved => format!("every raw score is {limits}, on {inputs}"),
-                    Settled::Refuted => {
+                    Conclusion::Proved => format!("every raw score is {limits}, on {inputs}"),
+                    Conclusion::Refuted => {
                         format!("not every raw score is {limits}: a row among {among} shows it")
                     }
-                    Settled::Open => undecided("that every raw score is so"),
+                    Conclusion::Open => undecided("that every raw score is so"),
                 }
             }
-            (Question::Moves { at_most: None, .. }, Settled::Proved) => {
+            (Question::Moves { at_most: None, .. }, Conclusion::Proved) => {
                 let (most, least) = self.moved();
                 let keeps = answer.moved.as_ref().and_then(|moved| moved.keeps_above).map_or_else(
                     String::new,
@@ -135,21 +135,21 @@ impl Report<'_> {
             (Question::Moves { at_most, .. }, outcome) => {
                 let limit = plain(at_most.unwrap_or_default());
                 match outcome {
-                    Settled::Proved => {
+                    Conclusion::Proved => {
                         format!("changing {names} alone moves no raw score by more than {limit}, on {inputs}")
                     }
-                    Settled::Refuted => {
+                    Conclusion::Refuted => {
                         format!(
                             "changing {names} alone moves a raw score by {}, which is more than {limit}: two rows among {among} show it",
                             self.moved().1
                         )
                     }
-                    Settled::Open => undecided(&format!(
+                    Conclusion::Open => undecided(&format!(
                         "that changing {names} alone moves no raw score by more than {limit}"
                     )),
                 }
             }
-            (Question::Keeps { .. }, Settled::Proved) => {
+            (Question::Keeps { .. }, Conclusion::Proved) => {
                 let band = answer.rounding.unwrap_or_default();
                 let rounding = if band > 0.0 {
                     format!(", wherever the winner leads by more than {}, its rounding", plain(band))
@@ -158,10 +158,10 @@ impl Report<'_> {
                 };
                 format!("changing {names} alone never changes the decision, on {inputs}{rounding}")
             }
-            (Question::Keeps { .. }, Settled::Refuted) => {
+            (Question::Keeps { .. }, Conclusion::Refuted) => {
                 format!("changing {names} alone changes the decision: two rows among {among} show it")
             }
-            (Question::Keeps { .. }, Settled::Open) => {
+            (Question::Keeps { .. }, Conclusion::Open) => {
                 undecided(&format!("that changing {names} alone changes no decision"))
             }
             (Question::Monotone { down, .. }, outcome) => {
@@ -171,10 +171,10 @@ impl Report<'_> {
                     "{score} never {never} when {names} rises and all else stays ({names} not missing)"
                 );
                 match outcome {
-                    Settled::Proved if answer.bits => {
+                    Conclusion::Proved if answer.bits => {
                         format!("{claim}, on {inputs}, bit for bit: each tree keeps the order")
                     }
-                    Settled::Proved => {
+                    Conclusion::Proved => {
                         let most = 2.0 * answer.rounding.unwrap_or_default();
                         let off = if most > 0.0 {
                             format!(
@@ -186,20 +186,20 @@ impl Report<'_> {
                         };
                         format!("{claim}, on {inputs}, in exact arithmetic{off}")
                     }
-                    Settled::Refuted => format!(
+                    Conclusion::Refuted => format!(
                         "{score} {never} when {names} rises and all else stays: two rows among {among} show it"
                     ),
-                    Settled::Open => undecided(&format!("that {claim}")),
+                    Conclusion::Open => undecided(&format!("that {claim}")),
                 }
             }
             (Question::Decides { .. }, outcome) => {
                 let classes = self.classes().join(" or ");
                 match outcome {
-                    Settled::Proved => format!("the model always decides {classes}, on {inputs}"),
-                    Settled::Refuted => {
+                    Conclusion::Proved => format!("the model always decides {classes}, on {inputs}"),
+                    Conclusion::Refuted => {
                         format!("the model does not always decide {classes}: a row among {among} shows it")
                     }
-                    Settled::Open => undecided(&format!("that the model always decides {classes}")),
+                    Conclusion::Open => undecided(&format!("that the model always decides {classes}")),
                 }
             }
         }
@@ -233,8 +233,8 @@ impl Report<'_> {
     pub fn words(&self, verbose: bool) -> String {
         let answer = self.answer;
         let known = match answer.outcome {
-            Settled::Proved if answer.checked() => "proved",
-            Settled::Proved => "proved by the search, and not checked in the time given",
+            Conclusion::Proved if answer.checked() => "proved",
+            Conclusion::Proved => "proved by the search, and not checked in the time given",
             outcome => outcome_name(outcome),
         };
         let mut lines = vec![format!("{}: {known}", answer.question.name())];
@@ -249,7 +249,7 @@ impl Report<'_> {
                 format!("between {low:.6} and {high:.6} for these scores, before the library rounds it");
             lines.push(entry("probability", &words));
         }
-        if !answer.ended && answer.outcome == Settled::Proved {
+        if !answer.ended && answer.outcome == Conclusion::Proved {
             let why = answer.reason.unwrap_or("the budget was used up");
             lines.push(entry("search", &format!("{why}: the bounds hold, and nearer ones may")));
         }
@@ -375,10 +375,10 @@ impl Report<'_> {
 }
 
 /// The outcome in one word, for scripts.
-fn outcome_name(outcome: Settled) -> &'static str {
+fn outcome_name(outcome: Conclusion) -> &'static str {
     match outcome {
-        Settled::Proved => "proved",
-        Settled::Refuted => "refuted",
-        Settled::Open => "open",
+        Conclusion::Proved => "proved",
+        Conclusion::Refuted => "refuted",
+        Conclusion::Open => "open",
     }
 }
