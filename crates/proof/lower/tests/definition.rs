@@ -352,7 +352,10 @@ fn claim_about_one(rng: &mut Rng, a: &Ensemble) -> Claim {
         }
         1 => {
             let mut allowed: Vec<ClassId> = a.classes().ids().collect();
-            allowed.remove(rng.usize(0..allowed.len().max(1)).min(allowed.len().saturating_sub(1)));
+            // A model without classes has none to leave out; its claim is refused.
+            if !allowed.is_empty() {
+                allowed.remove(rng.usize(0..allowed.len()));
+            }
             Statement::Class { allowed, cut: None }
         }
         2 => {
