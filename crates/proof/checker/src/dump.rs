@@ -346,8 +346,8 @@ pub fn check_dump(problem: &str, proof: &str, limits: &Limits) -> Result<Answer,
             _ => return Err(unexpected(at)),
         }
     }
-    let missing = Unreadable { line: 1, what: "the file has no axes or no sums" };
-    let (axes, sums) = axes.zip(sums).ok_or(missing)?;
+    let missing = Unreadable { line: 1, what: "the file has no axes, no sums or no rows" };
+    let (axes, sums) = axes.zip(sums).filter(|_| !rows.is_empty()).ok_or(missing)?;
     let forest = Forest::new(axes, sums, trees).map_err(|error| Unreadable { line: 1, what: error.what })?;
     let (stacks, steps) = steps_of(proof)?;
     let count = steps.len();

@@ -79,7 +79,8 @@ impl<'a> Proof<'a> {
         excuse: Excuse<'a>,
         stop: &'a dyn Fn() -> bool,
     ) -> Result<Self, Refusal> {
-        if rows.iter().flat_map(|row| &row.terms).any(|(sum, _)| *sum >= pieces.forest.sums()) {
+        let mut terms = rows.iter().flat_map(|row| &row.terms);
+        if rows.is_empty() || terms.any(|(sum, _)| *sum >= pieces.forest.sums()) {
             return Err(Refusal::RowSum);
         }
         Ok(Self {

@@ -133,9 +133,7 @@ fn keep_best(table: &mut Vec<Sums>) {
     let mut most = None;
     table.retain(|&(_, g)| {
         let better = most.is_none_or(|most| g > most);
-        if better {
-            most = Some(g);
-        }
+        most = most.max(Some(g));
         better
     });
 }
