@@ -1,4 +1,4 @@
-"""Reading and prediction against the libraries themselves: `make bench`.
+"""Reading and prediction against the libraries themselves: `python -m bench formats`.
 
 Every measurement runs in a fresh process with one thread; ours and the library's take turns, and medians are shown.
 CPU time is what counts, since the machine may be busy; wall time stands beside it. Goals: reading and validating a

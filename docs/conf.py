@@ -17,7 +17,7 @@ copyright = "the secateur developers; MIT or Apache-2.0"
 release = re.search(r'^version = "(.*)"', (ROOT / "Cargo.toml").read_text(), re.MULTILINE).group(1)
 
 extensions = ["myst_nb"]
-# Notebooks are shown as `make notebooks` executed them.
+# Notebooks are shown as `python3 tests/run.py notebooks` executed them.
 nb_execution_mode = "off"
 root_doc = "docs/index"
 include_patterns = [
@@ -28,7 +28,8 @@ include_patterns = [
     "bench/results/**.md",
     "experiments/README.md",
     "fuzz/README.md",
-    "soak/README.md",
+    "proofs/README.md",
+    "tests/README.md",
 ]
 myst_enable_extensions = ["colon_fence"]
 # Links to headings: as deep as pages have them.

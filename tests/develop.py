@@ -3,8 +3,8 @@ are, and the extension module comes from the build of the tests.
 
     .venv/bin/python tests/develop.py
 
-`maturin develop` does the same with a build of its own. This script takes what `make build` compiles for
-the Rust tests anyway, with every debug assertion on, so that nothing is compiled twice.
+`maturin develop` does the same with a build of its own. This script takes what is compiled for the
+Rust tests anyway, with every debug assertion on, so that nothing is compiled twice.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ sys.exit({function}())
 
 def main() -> None:
     if sys.prefix == sys.base_prefix:
-        sys.exit("tests/develop.py: run it with the Python of a venv (make .venv/.installed)")
+        sys.exit("tests/develop.py: run it with the Python of a venv (python3 dev/environment.py test)")
     subprocess.run([*BUILD, "--quiet", *TARGETS], cwd=ROOT, check=True)
     folder = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
     names = {"darwin": "lib_secateur.dylib", "win32": "_secateur.dll"}

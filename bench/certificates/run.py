@@ -1,4 +1,4 @@
-"""`make bench-certificates`: what a proof of millions of steps costs to write and to check, in time, bytes and memory.
+"""`python -m bench certificates`: what a proof of millions of steps costs to write and to check, in time, bytes and memory.
 
 Each case is a model and the same function as other trees (`merged.py`), proved to decide alike outside a band, once
 with small boxes split to the end and once with joins. Search, writing and check run in processes of their own (`certificate_cost`), so that each has its own peak of memory.

@@ -85,7 +85,7 @@ def main() -> None:
     print("\n".join(lines))
     if given.save:
         place = RESULTS / f"{datetime.date.today()}-cluster.md"
-        place.write_text("# Two processes beside two threads\n\n`make bench-cluster`\n\n" + "\n".join(lines) + "\n")
+        place.write_text("# Two processes beside two threads\n\n`python -m bench cluster`\n\n" + "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

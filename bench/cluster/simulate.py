@@ -381,7 +381,7 @@ def main() -> None:
     print(text)
     if given.save:
         place = RESULTS / f"{datetime.date.today()}-cluster-simulated.md"
-        title = "# A search on 1 to 1,000 workers, simulated\n\n`make bench-cluster`: pieces measured, workers simulated\n\n"
+        title = "# A search on 1 to 1,000 workers, simulated\n\n`python -m bench cluster-simulated`: pieces measured, workers simulated\n\n"
         place.write_text(title + text + f"\n![efficiency over workers]({place.stem}.svg)\n")
         place.with_suffix(".svg").write_text(picture)
 

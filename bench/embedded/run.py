@@ -1,4 +1,4 @@
-"""`make bench-embedded`: models as C beside other generators of C, on a Cortex-M4: flash, instructions a row, compile time.
+"""`python -m bench embedded`: models as C beside other generators of C, on a Cortex-M4: flash, instructions a row, compile time.
 
 Every model is compiled by arm-none-eabi-gcc -Os for a Cortex-M4 with its single-precision FPU and linked into an image of its own whose entry is the function that
 predicts raw scores (probabilities, where a generator has only these). Flash is what the image loads: code, tables and the parts of the C library that it needs.

@@ -1,4 +1,4 @@
-"""`make bench-limits`: what large models cost, and whether limits are kept.
+"""`python -m bench limits`: what large models cost, and whether limits are kept.
 
 First the ladder (`rungs.py`): time and peak memory of `inspect`, `verify` of a model and itself, `verify` of it and a copy that
 differs, and `prune`, each with a limit that is far away. Then default forests on well-known tables, without a limit. Then "limit asked, limit kept": every command that has a limit, on each model, with 0s,
@@ -117,7 +117,7 @@ def main() -> int:
     models = list(ladder(options, options.work))
     defaults = default_forests(options.work) if options.only in "default forests" else {}
     lines = [f"# Limits, {datetime.date.today()}", ""]
-    lines.append(f"`make bench-limits`, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start.")
+    lines.append(f"`python -m bench limits`, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start.")
     print("\n".join(lines), flush=True)
 
     def say(line: str) -> None:

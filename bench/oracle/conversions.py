@@ -1,4 +1,4 @@
-"""`make bench-conversions`: models of the paper's datasets against their ONNX conversions.
+"""`python -m bench conversions`: models of the paper's datasets against their ONNX conversions.
 
 For each dataset and learner, 100 trees of depth 6: proved, refuted (confirmed by running both libraries on the row)
 or undecided, with time and boxes, on one thread and with a minute for each question. Both directions are asked:

@@ -1,4 +1,4 @@
-"""`make bench-oracle`: secateur's oracle beside the paper's MILP on HiGHS, in one run and on one thread.
+"""`python -m bench oracle`: secateur's oracle beside the paper's MILP on HiGHS, in one run and on one thread.
 
 Every instance is the last question of a pruning loop: an original model, its pruned version, and no input on which
 they differ. Models and weights are cached in `--work`, measurements are not.

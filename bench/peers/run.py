@@ -1,4 +1,4 @@
-"""`make bench-peers`: secateur beside the paper's method on HiGHS and beside fipepy, on the same model files.
+"""`python -m bench peers`: secateur beside the paper's method on HiGHS and beside fipepy, on the same model files.
 
 One thread each, the same time limit (processor time), the same machine. Whatever a peer answers is applied to the model and
 goes through `secateur verify` in exact arithmetic (band 0): `identical`, or refuted with an input. What a peer cannot do is shown

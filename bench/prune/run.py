@@ -1,4 +1,4 @@
-"""`make bench-prune`: sizes, proofs and times of `secateur prune`, and the libraries' word on every pruned file.
+"""`python -m bench prune`: sizes, proofs and times of `secateur prune`, and the libraries' word on every pruned file.
 
 Models are trained once and cached in `--work`; measurements are not. Every case is a row of the table, also one that
 did not finish.

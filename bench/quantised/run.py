@@ -1,4 +1,4 @@
-"""`make bench-quantised`: models as C with leaves of 16 and of 8 bits: how large, how far from the library's scores (U proved, L shown), and rows.
+"""`python -m bench quantised`: models as C with leaves of 16 and of 8 bits: how large, how far from the library's scores (U proved, L shown), and rows.
 
 Each model is compiled, and 100,000 rows are predicted by it and by its own library: no score may be farther than U from the library's, and no class may
 differ where the library's score is farther than U from the threshold.
@@ -27,7 +27,7 @@ from tables import CHECKOUT, fitted, training_rows
 
 import secateur
 
-# Dataset, learner, kind: those of `make bench-scores`.
+# Dataset, learner, kind: those of `python -m bench scores`.
 MODELS = [
     ("FICO", "XGBoost", "classifier"),
     ("Pima-Diabetes", "XGBoost", "regressor"),
@@ -103,7 +103,7 @@ def main() -> None:
     add(
         "# Quantised leaves",
         "",
-        f"`make bench-quantised`: secateur {secateur.__version__}, Python {platform.python_version()}, {os.cpu_count()} cores, {options.threads} threads, load "
+        f"`python -m bench quantised`: secateur {secateur.__version__}, Python {platform.python_version()}, {os.cpu_count()} cores, {options.threads} threads, load "
         f"{os.getloadavg()[0]:.1f}. {options.trees} trees of depth 6; at most {options.limit:g} s of wall time for search, certificate and check, of which the search has 0.38. "
         "U is proved and checked, L is shown by an input; *trees* is the bound that the leaves of each tree give without a search. "
         f"{options.rows:,} rows are predicted by the compiled source and by the library: *farther* counts scores beyond U, *changed* decisions that differ "

@@ -1,4 +1,4 @@
-"""`make bench-conversions`, second part: how far scores can be apart after a conversion to ONNX.
+"""`python -m bench conversions-scores`, second part: how far scores can be apart after a conversion to ONNX.
 
 For each dataset, learner and size a classifier and a regressor of depth 6, converted with single and, where the converter can, with double
 precision: the greatest distance of raw scores, at most so far (proved) and at least so far (shown by an input), over every double and over inputs
@@ -108,7 +108,7 @@ def main() -> None:
     lines = [
         HEADING,
         "",
-        f"`make bench-conversions`: secateur {secateur.__version__}, Python {platform.python_version()}, {os.cpu_count()} cores, one used; "
+        f"`python -m bench conversions-scores`: secateur {secateur.__version__}, Python {platform.python_version()}, {os.cpu_count()} cores, one used; "
         f"load {os.getloadavg()[0]:.1f}. Depth {options.depth}. U is proved, L is shown by an input on which the libraries' own arithmetic was done ("
         "confirmed: for regressors, whose score the library returns, by running both). Seconds are processor time of one question.",
         "",

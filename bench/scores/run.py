@@ -1,4 +1,4 @@
-"""`make bench-scores`: what can be said of scores beside conversions.
+"""`python -m bench scores`: what can be said of scores beside conversions.
 
 1. `prune --within` on COMPAS and FICO, classifiers and regressors, and on deep regressors of numeric columns: sizes, proofs, times.
 2. Leaves rounded to 16 and to 8 bits, with a grid for each tree, as original and rounded model: the greatest distance, from both sides.
@@ -117,7 +117,7 @@ def main() -> None:
     table.add(
         "# Scores: pruning within a distance, and rounded leaves",
         "",
-        f"`make bench-scores`: secateur {secateur.__version__}, Python {platform.python_version()}, {os.cpu_count()} cores, one used; load "
+        f"`python -m bench scores`: secateur {secateur.__version__}, Python {platform.python_version()}, {os.cpu_count()} cores, one used; load "
         f"{os.getloadavg()[0]:.1f}. Seconds are processor time.",
     )
     head = "| model | within | trees | leaves | proof | largest change on the rows | ended by itself | seconds | wall |"

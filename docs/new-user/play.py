@@ -1,8 +1,9 @@
 """Plays a new user: a fresh venv from the built wheel, models of every library, wrappers, mistakes, Ctrl-C.
 
-`make new-user` runs it and writes what the user sees to `docs/new-user/transcript.md`. Everything runs on a
-terminal of 80 columns, because people use such terminals; a line that is longer, a traceback that should not
-be there, or another exit code is reported at the end.
+`python3 tests/run.py new-user` runs it and writes what the user sees to `target/new-user/transcript.md`,
+which the scheduled workflow keeps. Everything runs on a terminal of 80 columns, because people use such
+terminals; a line that is longer, a traceback that should not be there, or another exit code is reported at
+the end.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import termios
 import time
 
 COLUMNS = 80
-HERE = pathlib.Path(__file__).parent
+HERE = pathlib.Path(__file__).resolve().parent
 LIBRARIES = ["scikit-learn", "xgboost-cpu", "lightgbm", "catboost", "onnx", "onnxruntime", "skl2onnx", "skops", "pandas"]
 
 TRAIN = '''
@@ -113,7 +114,7 @@ pathlib.Path("words.csv").write_text("\\n".join([rows[0], rows[1].replace("17.99
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("wheel", type=pathlib.Path, help="the built wheel")
-    parser.add_argument("--out", type=pathlib.Path, default=HERE / "transcript.md")
+    parser.add_argument("--out", type=pathlib.Path, default=HERE.parents[1] / "target/new-user/transcript.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         play = Play(pathlib.Path(folder))

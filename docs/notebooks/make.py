@@ -1,4 +1,5 @@
-"""Makes and executes the notebooks: `make notebooks`. Their source is here; a run computes what they show."""
+"""Makes and executes the notebooks: `python3 tests/run.py notebooks`. Their source is here; a run computes
+what they show."""
 
 from __future__ import annotations
 

@@ -29,6 +29,7 @@ class Model:
     def raw_scores(self, rows: Any) -> NDArray[np.float64]: ...
     def class_indices(self, rows: Any) -> NDArray[np.int64]: ...
     def predict(self, rows: Any) -> NDArray[Any]: ...
+    def predict_proba(self, rows: Any) -> NDArray[np.float64]: ...
     def edit(
         self, trees: list[tuple[int, float | None]], intercepts: list[float] | None = None
     ) -> Model: ...
@@ -73,25 +74,35 @@ class Model:
 class Packed:
     @staticmethod
     def pack(
-        model: Model, *, time_limit: float | None = None, progress: Callable[[dict[str, Any]], None] | None = None
+        model: Model,
+        *,
+        contributions: bool = False,
+        time_limit: float | None = None,
+        progress: Callable[[dict[str, Any]], None] | None = None,
     ) -> Packed: ...
+    def covered(self, model: Model) -> Packed: ...
     @staticmethod
     def parse(data: bytes, certificate: bytes | None = None) -> Packed: ...
     def to_bytes(self) -> bytes: ...
     @property
     def certificate(self) -> bytes | None: ...
     def raw_scores(
-        self, rows: NDArray[Any], threads: int = 1, path: str | None = None
+        self, rows: NDArray[Any] | tuple[Any, ...], threads: int = 1, path: str | None = None
     ) -> NDArray[np.float64]: ...
     def class_indices(
-        self, rows: NDArray[Any], threads: int = 1, path: str | None = None
+        self, rows: NDArray[Any] | tuple[Any, ...], threads: int = 1, path: str | None = None
     ) -> NDArray[np.int64]: ...
     def probabilities(
-        self, rows: NDArray[Any], threads: int = 1, path: str | None = None
+        self, rows: NDArray[Any] | tuple[Any, ...], threads: int = 1, path: str | None = None
     ) -> NDArray[np.float64]: ...
     def values(
-        self, rows: NDArray[Any], threads: int = 1, path: str | None = None
+        self, rows: NDArray[Any] | tuple[Any, ...], threads: int = 1, path: str | None = None
     ) -> NDArray[np.float64]: ...
+    def contributions(self, rows: NDArray[Any]) -> NDArray[np.float64]: ...
+    @property
+    def contributions_error(self) -> list[float]: ...
+    @property
+    def has_covers(self) -> bool: ...
     @property
     def is_classifier(self) -> bool: ...
     @property
@@ -143,25 +154,6 @@ def quantised_source(
 ) -> tuple[tuple[bytes, list[tuple[str, str]], bytes, str | None], str, str]: ...
 def check_source(original: Model, source: bytes, certificate: bytes) -> dict[str, Any]: ...
 def beside_source(file: str) -> list[tuple[str, str, str]]: ...
-def verify_scores(
-    first: Model,
-    second: Model,
-    rows: NDArray[np.float64] | None = None,
-    *,
-    within: float | None = None,
-    time_limit: float | None = None,
-    threads: int | None = None,
-    seed: int = 0,
-    missing: bool = True,
-    domain: tuple[str, list[Model]] | None = None,
-    doubles: bool = False,
-    certify: bool = False,
-    certificate: str | None = None,
-    paths: tuple[str | None, str | None] = ...,
-    report: bool = False,
-    crew: Any = None,
-    checkpoint: str | PathLike[str] | None = None,
-) -> dict[str, Any]: ...
 def verify(
     first: Model,
     second: Model,
@@ -169,6 +161,9 @@ def verify(
     *,
     band: float | None = None,
     threshold: float | None = None,
+    scores: bool = False,
+    within: float | None = None,
+    doubles: bool = False,
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
@@ -181,7 +176,33 @@ def verify(
     crew: Any = None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> dict[str, Any]: ...
-def offers(model: Model, rows: NDArray[np.float64] | None = None, *, time_limit: float = 10.0) -> str: ...
+class Advice:
+    @property
+    def packed(self) -> bytes | None: ...
+    def json(self) -> str: ...
+    def words(self, library: str | None = None) -> str: ...
+
+def advise(
+    model: Model,
+    rows: NDArray[np.float64] | None = None,
+    *,
+    time_limit: float = 10.0,
+    path: str | None = None,
+) -> Advice: ...
+def rules_from_toml(text: str) -> tuple[list[str], str | None]: ...
+def ask(
+    model: Model,
+    question: str,
+    rows: NDArray[np.float64] | None = None,
+    *,
+    threshold: float | None = None,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    missing: bool = True,
+    domain: tuple[str, list[Model]] | None = None,
+    certificate: str | None = None,
+) -> dict[str, Any]: ...
 def prune(
     model: Model,
     rows: NDArray[np.float64] | None = None,

@@ -16,7 +16,6 @@ from secateur._crew import crew_of
 from secateur._errors import OptionError
 from secateur._model import one_threshold, recognise, same_inputs
 from secateur._secateur import verify as _run
-from secateur._secateur import verify_scores as _run_scores
 
 
 @dataclass(frozen=True)
@@ -130,70 +129,6 @@ class ScoreVerification:
         raise TypeError("ask for .outcome, or for .at_most and .at_least")
 
 
-def _verify_scores(
-    a: Any,
-    b: Any,
-    X: Any,
-    within: float | None,
-    missing: bool,
-    domain: Any,
-    doubles: bool,
-    certificate: bool | str | os.PathLike[str] | None,
-    report: str | os.PathLike[str] | None,
-    options: dict[str, Any],
-) -> ScoreVerification:
-    first, second = recognise(a), recognise(b)
-    same_inputs(first, second)
-    certifies = certificate is not None and certificate is not False
-    if certifies:
-        # A certificate is about the models' files, whatever labels their objects have.
-        _labels.certified_classes(first.model, second.model)
-    place = os.fsdecode(certificate) if isinstance(certificate, (str, os.PathLike)) else None
-    given = _domain.as_given(domain, missing)
-    answer = _run_scores(
-        first.model,
-        second.model,
-        first.rows(X),
-        within=None if within is None else float(within),
-        missing=_options.flag("missing", missing),
-        domain=given,
-        doubles=_options.flag("doubles", doubles),
-        certify=certifies,
-        certificate=place,
-        paths=(first.path, second.path),
-        report=report is not None,
-        **options,
-    )
-    proof = answer["certificate"]
-    if place is not None and proof is not None:
-        _files.write(place, proof)
-    if report is not None:
-        _files.write(os.fsdecode(report), answer["html"].encode())
-    facts = json.loads(answer["json"])
-    scores = facts["scores"]
-    return ScoreVerification(
-        outcome=facts["outcome"],
-        within=scores["within"],
-        at_most=scores["at_most"],
-        at_least=scores["at_least"],
-        rounding=scores["rounding"],
-        input=answer["row"],
-        output=scores["output"],
-        scores=None if answer["scores"] is None else tuple(answer["scores"]),
-        ended=scores["ended"],
-        probability=scores["probability"],
-        reason=facts["reason"],
-        scope=facts["scope"],
-        nodes=facts["nodes"],
-        seconds=facts["seconds"],
-        domain=_domain.of_facts(facts["domain"], given),
-        checked=facts["checked"],
-        certificate=facts["certificate"] if place is not None else proof if certificate is True else None,
-        _words=answer["words"],
-        _facts=facts,
-    )
-
-
 @overload
 def verify(
     a: Any,
@@ -295,27 +230,22 @@ def verify(
     >>> bool(small.predict(row)[0] == large.predict(row)[0])
     False
     """
-    if _options.flag("scores", scores):
-        if band != "auto" or threshold is not None:
-            raise OptionError("band and threshold are about decisions, and do not go with scores=True")
-        options = {
-            "time_limit": _options.time_limit(time_limit),
-            "threads": _options.threads(threads),
-            "seed": _options.count("seed", seed, 0),
-            "crew": crew_of(executor),
-            "checkpoint": checkpoint,
-        }
-        if checkpoint is not None and (within is None or doubles):
-            raise OptionError("checkpoint goes with within where scores are compared, and not with doubles")
-        return _verify_scores(a, b, X, within, missing, domain, doubles, certificate, report, options)
-    if within is not None or doubles:
+    about_scores = _options.flag("scores", scores)
+    doubles = _options.flag("doubles", doubles)
+    if about_scores and (band != "auto" or threshold is not None):
+        raise OptionError("band and threshold are about decisions, and do not go with scores=True")
+    if about_scores and checkpoint is not None and (within is None or doubles):
+        raise OptionError("checkpoint goes with within where scores are compared, and not with doubles")
+    if not about_scores and (within is not None or doubles):
         raise OptionError("within and doubles go with scores=True")
-    first, second = recognise(a, thresholds=True), recognise(b, thresholds=True)
-    threshold = one_threshold(_options.threshold(threshold), first, second)
+    # A threshold of an object's own is about its decisions.
+    first, second = recognise(a, thresholds=not about_scores), recognise(b, thresholds=not about_scores)
+    if not about_scores:
+        threshold = one_threshold(_options.threshold(threshold), first, second)
     if threshold is not None and report is not None:
         raise OptionError("a page about decisions at a threshold is not made; leave report out")
     same_inputs(first, second)
-    notes = _labels.compared_classes(first.model, second.model)
+    notes = () if about_scores else _labels.compared_classes(first.model, second.model)
     certifies = certificate is not None and certificate is not False
     if certifies:
         # A certificate is about the models' files, whatever labels their objects have.
@@ -328,6 +258,9 @@ def verify(
         first.rows(X),
         band=_options.band(band),
         threshold=threshold,
+        scores=about_scores,
+        within=None if within is None else float(within),
+        doubles=doubles,
         missing=_options.flag("missing", missing),
         domain=given,
         time_limit=_options.time_limit(time_limit),
@@ -346,6 +279,34 @@ def verify(
     if report is not None:
         _files.write(os.fsdecode(report), answer["html"].encode())
     facts = json.loads(answer["json"])
+    both: dict[str, Any] = {
+        "outcome": facts["outcome"],
+        "reason": answer["reason"],
+        "scope": facts["scope"],
+        "nodes": facts["nodes"],
+        "seconds": facts["seconds"],
+        "domain": _domain.of_facts(facts["domain"], given),
+        "checked": facts["checked"],
+        "certificate": facts["certificate"] if place is not None else proof if certificate is True else None,
+        "_words": answer["words"],
+        "_facts": facts,
+    }
+    shown = answer.get("scores")
+    shown = None if shown is None else tuple(shown)
+    if about_scores:
+        found = facts["scores"]
+        return ScoreVerification(
+            within=found["within"],
+            at_most=found["at_most"],
+            at_least=found["at_least"],
+            rounding=found["rounding"],
+            input=answer["row"],
+            output=found["output"],
+            scores=shown,
+            ended=found["ended"],
+            probability=found["probability"],
+            **both,
+        )
     loud = []
     if facts["labels"]["by_code"]:
         columns = ", ".join(facts["labels"]["by_code"])
@@ -360,26 +321,16 @@ def verify(
     classes = answer.get("classes")
     if classes is not None:
         classes = (first.model.classes[classes[0]], second.model.classes[classes[1]])
-    example_scores = answer.get("scores")
     return Verification(
-        outcome=facts["outcome"],
-        scope=facts["scope"],
         band=facts["band"]["score"],
         exact=facts["band"]["exact"],
-        counterexample=answer.get("row"),
+        counterexample=answer["row"],
         classes=classes,
         counterexample_labels=None if facts["counterexample"] is None else facts["counterexample"]["labels"],
-        scores=None if example_scores is None else tuple(example_scores),
-        reason=answer.get("reason"),
+        scores=shown,
         proved_above=facts["proved_above"],
         matched_by_label=tuple(facts["labels"]["by_label"]),
         matched_by_code=tuple(facts["labels"]["by_code"]),
-        nodes=facts["nodes"],
-        seconds=facts["seconds"],
-        checked=facts["checked"],
-        certificate=facts["certificate"] if place is not None else proof if certificate is True else None,
-        _facts=facts,
-        _words=answer["words"],
         notes=(*notes, *loud),
-        domain=_domain.of_facts(facts["domain"], given),
+        **both,
     )

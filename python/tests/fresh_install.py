@@ -1,6 +1,6 @@
 """Installs the package as a user would, with pip and rustc alone, and runs the README's script.
 
-Twice: from this folder, and from a source distribution. `make test-package` runs it; it is no part of the other
+Twice: from this folder, and from a source distribution. `python3 tests/run.py install` runs it; it is no part of the other
 tests because it builds everything for release. Compiled dependencies are shared with `target`.
 """
 

@@ -1,5 +1,5 @@
 """Searches on the workers of executors: a process pool, Dask and Ray, each with two processes of their own. The answer and the certificate are those of one
-thread, byte by byte, whatever happens to the workers. `make test-cluster` runs this file alone."""
+thread, byte by byte, whatever happens to the workers. `make test` runs a part of this file, `make test-all` all of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the source distribution holds: all that the package is made of, and nothing else. `make test-package` builds it, too, which takes a
+"""What the source distribution holds: all that the package is made of, and nothing else. `python3 tests/run.py install` builds it, too, which takes a
 compiler minutes; here its list of files is compared with git's."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Models as WebAssembly in Node and Chromium: the emitted test, the wrapper and the page. `make test-wasm` runs this; it needs both programs."""
+"""Models as WebAssembly in Node and Chromium: the emitted test, the wrapper and the page. `python3 tests/run.py wasm` runs this; it needs both programs."""
 
 from __future__ import annotations
 

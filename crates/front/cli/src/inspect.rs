@@ -1,7 +1,7 @@
 //! `secateur inspect`: the facts about a model file.
 
 use anyhow::{Result, anyhow};
-use secateur::describe_within;
+use secateur::describe::describe_within;
 
 use crate::arguments::{Inspect, Verbosity};
 use crate::output::json_text;

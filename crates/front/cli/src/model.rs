@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, anyhow};
-use secateur::{ModelFile, ReadError};
+use secateur::{ModelFile, model::ReadError};
 
 use secateur::internal::text::printable;
 

@@ -107,35 +107,60 @@ impl Output {
     }
 }
 
-/// The page of `--report`, before its file has its final name.
-pub(crate) struct PageFile(Output);
-
-impl PageFile {
-    /// Opens the file for the page, so that a place that cannot be written to is reported before
-    /// the work begins.
-    pub(crate) fn open(path: Option<&Path>, taken: &[(&Path, &str)]) -> Result<Option<Self>> {
-        let Some(path) = path else { return Ok(None) };
-        refuse_to_overwrite(path, taken)?;
-        Ok(Some(Self(Output::open(Some(path))?)))
-    }
-
-    /// Writes the page to its temporary file.
-    pub(crate) fn fill(mut self, html: &str) -> Result<Output> {
-        self.0.write(html.as_bytes())?;
-        self.0.complete()?;
-        Ok(self.0)
-    }
+/// The files that a command reads and writes. A file is opened before the work begins, so that a
+/// place that cannot be written to is reported at once; it is filled after the work, and all files
+/// get their final names together, in the order in which they were filled.
+#[derive(Default)]
+pub(crate) struct Files<'a> {
+    /// The files in use, each with a description.
+    taken: Vec<(&'a Path, &'a str)>,
+    complete: Vec<(String, Output)>,
 }
 
-/// Gives complete files their final names, one after the other; if one fails, the message names
-/// those that have theirs.
-pub(crate) fn finish_all(outputs: impl IntoIterator<Item = (String, Output)>) -> Result<Vec<String>> {
-    let mut written = Vec::new();
-    for (name, output) in outputs {
-        output.finish().map_err(|error| after_writing(error, &written))?;
-        written.push(name);
+/// A file that is open and empty.
+pub(crate) struct Opened(String, Output);
+
+impl<'a> Files<'a> {
+    /// The files that the command reads.
+    pub(crate) fn reading(files: impl IntoIterator<Item = (Option<&'a Path>, &'a str)>) -> Self {
+        let taken = files.into_iter().filter_map(|(path, what)| Some((path?, what))).collect();
+        Self { taken, complete: Vec::new() }
     }
-    Ok(written)
+
+    /// Refuses a path that is in use, and counts it as in use from now on.
+    pub(crate) fn take(&mut self, path: Option<&'a Path>, what: &'a str) -> Result<()> {
+        let Some(path) = path else { return Ok(()) };
+        refuse_to_overwrite(path, &self.taken)?;
+        self.taken.push((path, what));
+        Ok(())
+    }
+
+    /// Opens a file for writing.
+    pub(crate) fn open(&mut self, path: Option<&'a Path>, what: &'a str) -> Result<Option<Opened>> {
+        self.take(path, what)?;
+        path.map(|path| Ok(Opened(path.display().to_string(), Output::open(Some(path))?))).transpose()
+    }
+
+    /// Writes the whole content of a file, if there are both; returns its name.
+    pub(crate) fn fill(&mut self, file: Option<Opened>, content: Option<&[u8]>) -> Result<Option<String>> {
+        let (Some(Opened(name, mut output)), Some(content)) = (file, content) else { return Ok(None) };
+        output.write(content)?;
+        output.complete()?;
+        self.complete.push((name.clone(), output));
+        Ok(Some(name))
+    }
+
+    /// Gives the complete files their final names, one after the other, and prints the text. If one
+    /// of these steps fails, the message names the files that have their names.
+    pub(crate) fn finish(self, text: &str) -> Result<Vec<String>> {
+        let mut written = Vec::new();
+        for (name, output) in self.complete {
+            output.finish().map_err(|error| after_writing(error, &written))?;
+            written.push(name);
+        }
+        print(text).map_err(|error| after_writing(error, &written))?;
+        Ok(written)
+    }
 }
 
 /// Adds to an error that these files had already got their final names.

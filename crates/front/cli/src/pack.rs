@@ -8,16 +8,19 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use secateur::{
-    Budget, LeafOptions, ModelFile, Packing, PackingError, PruneOptions, Pruning, QuantisedPacking,
-    SourceForm, SourceLayout, SourceOptions, SourcePacking, Watch, pack_pruned, pack_quantised, pack_source,
-    pack_source_pruned, pack_watched, prune,
+    Budget, ModelFile, Packing, PruneOptions, Pruning, Watch,
+    pack::{
+        LeafOptions, PackingError, QuantisedPacking, SourceForm, SourceLayout, SourceOptions, SourcePacking,
+        pack_pruned, pack_quantised, pack_source, pack_source_pruned, pack_watched, pack_with_covers,
+    },
+    prune,
 };
 use secateur_runtime::Model;
 use serde_json::json;
 
 use crate::arguments::{Pack, SelfTest, Verbosity};
 use crate::failure::Ending;
-use crate::output::{self, Output, json_text};
+use crate::output::{self, Files, json_text};
 use crate::progress::{Progress, percent};
 use crate::terminal::fit_stdout;
 use crate::verify::LimitOrNone;
@@ -32,35 +35,27 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
     let original = model::read(&command.model)?;
     let beside = match kind {
         Kind::File => &[],
-        Kind::Source(form) => secateur::beside(form),
+        Kind::Source(form) => secateur::pack::beside(form),
     };
     let beside: Vec<_> = beside
         .iter()
         .map(|&(ending, what, start)| (command.output.with_extension(ending), what, start))
         .collect();
-    let mut taken: Vec<(&Path, &str)> = vec![(&command.model, "the model itself")];
-    taken.extend(command.domain.as_deref().map(|path| (path, "the domain")));
-    output::refuse_to_overwrite(&command.output, &taken)?;
-    taken.push((&command.output, "the packed model, and each needs a file of its own"));
+    let mut files = Files::reading([
+        (Some(&*command.model), "the model itself"),
+        (command.domain.as_deref(), "the domain"),
+    ]);
     for (path, what, start) in &beside {
         refuse_another_file(path, what, start)?;
-        output::refuse_to_overwrite(path, &taken)?;
-        taken.push((path, "what goes beside the packed model, and each needs a file of its own"));
     }
-    if let Some(path) = &command.test {
-        output::refuse_to_overwrite(path, &taken)?;
-        taken.push((path, "the test of the packed model, and each needs a file of its own"));
-    }
-    if let Some(path) = &command.certificate {
-        output::refuse_to_overwrite(path, &taken)?;
-    }
-    // Every output is opened before the work begins, so that one that cannot be written to is
-    // reported at once.
-    let open = |path: &Path| Ok::<_, anyhow::Error>((path.display().to_string(), Output::open(Some(path))?));
-    let packed_to = open(&command.output)?;
-    let beside_to = beside.iter().map(|(path, ..)| open(path)).collect::<Result<Vec<_>>>()?;
-    let test_to = command.test.as_deref().map(open).transpose()?;
-    let certificate_to = command.certificate.as_deref().map(open).transpose()?;
+    let packed = "the packed model, and each needs a file of its own";
+    let packed_to = files.open(Some(&command.output), packed)?;
+    let what = "what goes beside the packed model, and each needs a file of its own";
+    let beside_to =
+        beside.iter().map(|(path, ..)| files.open(Some(path), what)).collect::<Result<Vec<_>>>()?;
+    let test = "the test of the packed model, and each needs a file of its own";
+    let test_to = files.open(command.test.as_deref(), test)?;
+    let certificate_to = files.open(command.certificate.as_deref(), "the certificate")?;
     let named = |error: &dyn std::fmt::Display| anyhow!("{}: {error}", command.model.display());
     let pruning = if command.prune {
         // Only pruning can end early with a result; a signal during packing ends the command.
@@ -91,7 +86,7 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
         }
         Err(error) => return Err(named(&error)),
     };
-    let place = certificate_to.as_ref().map(|(path, _)| path.clone());
+    let place = command.certificate.as_ref().map(|path| path.display().to_string());
     let (mut object, mut text) = match &made {
         Made::File(packing) => {
             (packing.json(Some(original.bytes), place.as_deref()), packing.words(Some(original.bytes)))
@@ -114,35 +109,19 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
         verbosity.note("note: nothing was written, since decisions are not proved to be the same");
         return Ok(if packed.is_different() { Ending::Refuted } else { Ending::Undecided });
     }
-    let mut files = Vec::new();
-    let mut fill = |place: Option<(String, Output)>, bytes: &[u8]| {
-        if let Some((path, mut output)) = place {
-            output.write(bytes)?;
-            output.complete()?;
-            files.push((path, output));
-        }
-        Ok::<_, anyhow::Error>(())
+    let (source, bytes, certificate) = match &made {
+        Made::File(packing) => (None, &packing.bytes, &packing.certificate),
+        Made::Source(source) => (Some(source), &source.bytes, &source.certificate),
+        Made::Leaves(packed) => (Some(&packed.source), &packed.source.bytes, &packed.source.certificate),
     };
-    let source = match &made {
-        Made::File(_) => None,
-        Made::Source(source) => Some(source),
-        Made::Leaves(packed) => Some(&packed.source),
-    };
-    match (&made, source) {
-        (Made::File(packing), _) => {
-            fill(Some(packed_to), &packing.bytes)?;
-            fill(certificate_to, &packing.certificate)?;
+    files.fill(packed_to, Some(bytes))?;
+    if let Some(source) = source {
+        for (place, beside) in beside_to.into_iter().zip(&source.beside) {
+            files.fill(place, Some(beside.text.as_bytes()))?;
         }
-        (_, None) => {}
-        (_, Some(source)) => {
-            fill(Some(packed_to), &source.bytes)?;
-            for (place, beside) in beside_to.into_iter().zip(&source.beside) {
-                fill(Some(place), beside.text.as_bytes())?;
-            }
-            fill(test_to, source.test.as_deref().unwrap_or_default().as_bytes())?;
-            fill(certificate_to, &source.certificate)?;
-        }
+        files.fill(test_to, source.test.as_deref().map(str::as_bytes))?;
     }
+    files.fill(certificate_to, Some(certificate))?;
     if let Some(pruning) = &pruning {
         let [before, after] = pruning.pruned.size;
         if !matches!(made, Made::Leaves(_)) {
@@ -157,14 +136,14 @@ pub(crate) fn run(command: &Pack, verbosity: Verbosity) -> Result<Ending> {
         text = text.replace("same bits on every input:", "the pruned model, bit for bit:");
     }
     let text = if command.json { json_text(&object)? } else { fit_stdout(&text) };
-    let written = output::finish_all(files)?;
-    output::print(&text).map_err(|error| output::after_writing(error, &written))?;
+    files.finish(&text)?;
     let interrupted = pruning.as_ref().is_some_and(|pruning| pruning.interrupted);
     if interrupted {
         verbosity.note("note: interrupted; the best model that was proved by then is packed");
         return Ok(Ending::Interrupted);
     }
-    let done = pruning.is_none_or(|pruning| pruning.pruned.outcome != secateur::Outcome::BudgetReached);
+    let done =
+        pruning.is_none_or(|pruning| pruning.pruned.outcome != secateur::prune::Outcome::BudgetReached);
     Ok(if done { Ending::Done } else { Ending::Undecided })
 }
 
@@ -203,6 +182,9 @@ impl Kind {
                     "{option} is for a model as source (-o model.c); `secateur self-test` tests a .spk file"
                 );
             }
+        }
+        if command.contributions && !matches!(kind, Self::File) {
+            bail!("--contributions is for a .spk file, which Python and Rust compute them from");
         }
         let quantised = [
             ("--same-decisions", command.same_decisions),
@@ -298,6 +280,7 @@ fn made(
         Kind::File => {
             let packing = match pruning {
                 Some(pruning) => pack_pruned(original, pruning, watch),
+                None if command.contributions => pack_with_covers(original, None, watch),
                 None => pack_watched(original, None, watch),
             };
             return packing.map(Made::File);

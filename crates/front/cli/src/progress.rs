@@ -7,6 +7,8 @@ use crate::arguments::Verbosity;
 use crate::terminal::cut_stderr;
 use secateur::internal::text::grouped;
 
+/// How often running work is polled.
+pub(crate) const WATCH: Duration = Duration::from_millis(100);
 const SILENT: Duration = Duration::from_secs(1);
 const LIVE: Duration = Duration::from_millis(200);
 const PLAIN: Duration = Duration::from_secs(10);

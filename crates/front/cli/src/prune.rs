@@ -5,56 +5,55 @@
 //! the files and the progress display.
 
 use std::path::Path;
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::ValueEnum;
-use secateur::unproved::{Order, Scrutiny, prune_to_size, prune_without_proof};
+use secateur::prune::unproved::{Order, Scrutiny, prune_to_size, prune_without_proof};
 use secateur::{
-    Budget, Cancel, Claim, LinearSolver, MOST_ROWS, ModelFile, Outcome, Places, PruneOptions, PruneReport,
-    Pruning, Status, Watch, accepted_rows, offers, prune,
+    Budget, Cancel, Claim, ModelFile, Places, PruneOptions, PruneReport, Pruning, Watch, prune,
+    prune::{LinearSolver, MOST_ROWS, Outcome, Status, accepted_rows, offers, trial_words},
 };
 use secateur_model::{ClassId, Ensemble};
 
 use crate::arguments::{self, Keep, Method, Prune, Verbosity};
 use crate::failure::Ending;
 use crate::model::Model;
-use crate::output::{Output, PageFile, json_text};
-use crate::progress::{Progress, percent};
-use crate::table::{MOST_VALUES, Table, Target};
+use crate::output::{Files, Opened, json_text};
+use crate::progress::{Progress, WATCH, percent};
+use crate::table::{MOST_VALUES, Reading, Table, Target};
 use crate::terminal::fit_stdout;
 use crate::verify::LimitOrNone;
 use crate::{interrupt, model, output};
-use secateur::internal::text::counted;
+use secateur::internal::{text::counted, watch_while};
 
 /// After a run, trials of what would make the model smaller get as much time as the run took,
 /// within these limits.
 const SHORTEST_TRIALS: Duration = Duration::from_secs(1);
 const LONGEST_TRIALS: Duration = Duration::from_secs(10);
-/// How often the progress is polled.
-const WATCH: Duration = Duration::from_millis(100);
-
 pub(crate) fn run(command: &Prune, verbosity: Verbosity) -> Result<Ending> {
     let budget = LimitOrNone::budget(command.time_limit);
     refuse_mixed_claims(command)?;
     let unproved = command.method.map(|method| unproved(command, method)).transpose()?;
     let solver = solver(command.solver)?;
     let original = model::read(&command.model)?;
-    let taken = refuse_to_overwrite(command)?;
-    let domain = command.domain(&original.file)?;
+    let model = "the model itself, which the proof is about (replace it when you are done with it)";
+    let mut files = Files::reading([
+        (Some(&*command.model), model),
+        (command.data.as_deref(), "the table"),
+        (command.inputs.domain.as_deref(), "the domain"),
+    ]);
+    let output = files.open(Some(&command.output), "the pruned model, and each needs a file of its own")?;
+    let certificate = "the certificate, and each needs a file of its own";
+    let certificate = files.open(command.certificate.as_deref(), certificate)?;
+    files.take(command.checkpoint.as_deref(), "the checkpoint, and each needs a file of its own")?;
+    let page = files.open(command.report.as_deref(), "the report")?;
+    let domain = command.inputs.domain(&original.file)?;
     let rows = read_rows(command, original.file.ensemble(), verbosity)?;
-    // An output that cannot be written to is reported before the work, not after it.
-    let mut output = Output::open(Some(&command.output))?;
-    let certificate = match &command.certificate {
-        Some(path) => Some((path.display().to_string(), Output::open(Some(path))?)),
-        None => None,
-    };
-    let page = PageFile::open(command.report.as_deref(), &taken)?;
     hint_at_extension(&command.output, &original.file, verbosity);
     if let Some(way) = unproved {
         let options = options(command, solver, domain, &original.file);
-        return without_proof(command, way, &original, &rows, output, &options, &budget);
+        return without_proof(command, way, &original, &rows, (files, output), &options, &budget);
     }
     let read = budget.elapsed().as_secs_f64();
     let mut options = options(command, solver, domain, &original.file);
@@ -70,17 +69,10 @@ pub(crate) fn run(command: &Prune, verbosity: Verbosity) -> Result<Ending> {
     pruning.seconds.read = read;
     let writing = Instant::now();
     let bytes = pruning.bytes.as_deref().context("a model that was read from a file has bytes")?;
-    // All files are complete before the first of them gets its final name.
-    output.write(bytes)?;
-    output.complete()?;
-    let certificate = match (&pruning.certificate, certificate) {
-        (Some(proof), Some((path, mut output))) => {
-            output.write(&proof.bytes)?;
-            output.complete()?;
-            Some((path, output))
-        }
-        _ => None,
-    };
+    // The certificate is useless without the model file, so it is written after the model.
+    files.fill(output, Some(bytes))?;
+    let proof = pruning.certificate.as_ref().map(|proof| &*proof.bytes);
+    let certificate = files.fill(certificate, proof)?;
     pruning.seconds.write += writing.elapsed().as_secs_f64();
     pruning.seconds.total = budget.elapsed().as_secs_f64();
     let [from, to] = [&command.model, &command.output].map(|path| path.display().to_string());
@@ -92,7 +84,7 @@ pub(crate) fn run(command: &Prune, verbosity: Verbosity) -> Result<Ending> {
             original: Some(&from),
             original_bytes: Some(original.bytes),
             pruned: Some(&to),
-            certificate: certificate.as_ref().map(|(path, _)| path.as_str()),
+            certificate: certificate.as_deref(),
             ..Places::default()
         },
     };
@@ -101,15 +93,11 @@ pub(crate) fn run(command: &Prune, verbosity: Verbosity) -> Result<Ending> {
     } else {
         fit_stdout(&report.words(verbosity == Verbosity::Verbose))
     };
-    let page = match (page, &command.report) {
-        (Some(page), Some(path)) => {
-            Some((path.display().to_string(), page.fill(&report.html(&rows.values))?))
-        }
-        _ => None,
-    };
-    // The certificate is useless without the model file, so it is written after the model.
-    let files = [(to.clone(), output)].into_iter().chain(certificate).chain(page);
-    let written = output::finish_all(files)?;
+    if page.is_some() {
+        files.fill(page, Some(report.html(&rows.values).as_bytes()))?;
+    }
+    // The signals are listened for until the files have their names.
+    let written = files.finish("")?;
     drop(listening);
     output::print(&text).map_err(|error| output::after_writing(error, &written))?;
     if !command.json && verbosity != Verbosity::Quiet && pruning.has_little() {
@@ -154,19 +142,13 @@ fn show_offers(
     }
     let mut progress = Progress::start(verbosity);
     let trees = pruning.pruned.size[1].trees;
-    let (working, done) = mpsc::channel::<()>();
-    let found = std::thread::scope(|scope| {
-        let progress = &mut progress;
-        scope.spawn(move || {
-            while done.recv_timeout(WATCH) == Err(RecvTimeoutError::Timeout) {
-                progress.line(|| "measuring what would make it smaller".to_owned());
-            }
-        });
-        let _working = working;
-        offers(&original.file, rows, options, trees, limit, &Cancel::default())
-    });
+    let found = watch_while(
+        WATCH,
+        || offers(&original.file, rows, options, limit, &Cancel::default()),
+        || progress.line(|| "measuring what would make it smaller".to_owned()),
+    );
     progress.finish();
-    output::tell(&found.words(&original.file, Some(original.bytes)))
+    output::tell(&trial_words(&found, &original.file, trees))
 }
 
 /// `--method`: one of the paper's baselines, or the paper's pruner with a weakened oracle.
@@ -175,7 +157,7 @@ fn without_proof(
     way: Way,
     original: &Model,
     rows: &Rows,
-    mut output: Output,
+    (mut files, output): (Files<'_>, Option<Opened>),
     options: &PruneOptions,
     budget: &Budget,
 ) -> Result<Ending> {
@@ -198,16 +180,16 @@ fn without_proof(
         }
     };
     let pruned = pruned.map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
-    output.write(pruned.bytes.as_deref().context("a model that was read from a file has bytes")?)?;
+    let bytes = pruned.bytes.as_deref().context("a model that was read from a file has bytes")?;
+    files.fill(output, Some(bytes))?;
     let to = command.output.display().to_string();
-    let written = output::finish_all([(to.clone(), output)])?;
     let places = Places { original_bytes: Some(original.bytes), pruned: Some(&to), ..Places::default() };
     let text = if command.json {
         json_text(&pruned.json(places, read.as_secs_f64()))?
     } else {
         fit_stdout(&pruned.words(places))
     };
-    output::print(&text).map_err(|error| output::after_writing(error, &written))?;
+    files.finish(&text)?;
     Ok(Ending::Done)
 }
 
@@ -237,8 +219,8 @@ fn unproved(command: &Prune, method: Method) -> Result<Way> {
     for (given, flag) in [
         (command.boxes.is_some(), "--boxes"),
         (command.time_limit.is_some(), "--time-limit"),
-        (command.no_missing, "--no-missing"),
-        (command.domain.is_some(), "--domain"),
+        (command.inputs.no_missing, "--no-missing"),
+        (command.inputs.domain.is_some(), "--domain"),
     ] {
         if given {
             bail!("{flag} cannot be used with --method {name}");
@@ -301,7 +283,7 @@ fn options(
         solver,
         claim: match command.within {
             Some(within) => Claim::Scores { within },
-            None if command.keep == Keep::Scores => secateur::keep_scores(model),
+            None if command.keep == Keep::Scores => secateur::prune::keep_scores(model),
             None => Claim::Decisions { band: command.band.0 },
         },
         threshold: command.threshold,
@@ -330,26 +312,6 @@ fn refuse_mixed_claims(command: &Prune) -> Result<()> {
     }
 }
 
-/// Refuses to write to a file that is read, or twice to the same file; returns the paths in use,
-/// for the report.
-fn refuse_to_overwrite(command: &Prune) -> Result<Vec<(&Path, &'static str)>> {
-    let model = "the model itself, which the proof is about (replace it when you are done with it)";
-    let mut taken: Vec<(&Path, &str)> = vec![(&command.model, model)];
-    taken.extend(command.data.as_deref().map(|path| (path, "the table")));
-    taken.extend(command.domain.as_deref().map(|path| (path, "the domain")));
-    output::refuse_to_overwrite(&command.output, &taken)?;
-    taken.push((&command.output, "the pruned model, and each needs a file of its own"));
-    if let Some(path) = &command.certificate {
-        output::refuse_to_overwrite(path, &taken)?;
-        taken.push((path, "the certificate, and each needs a file of its own"));
-    }
-    if let Some(path) = &command.checkpoint {
-        output::refuse_to_overwrite(path, &taken)?;
-        taken.push((path, "the checkpoint, and each needs a file of its own"));
-    }
-    Ok(taken)
-}
-
 /// Some libraries detect a file's format by its name: prints a note if the name promises another
 /// format.
 fn hint_at_extension(output: &Path, file: &ModelFile, verbosity: Verbosity) {
@@ -368,9 +330,9 @@ fn hint_at_extension(output: &Path, file: &ModelFile, verbosity: Verbosity) {
 
 /// The user's rows.
 #[derive(Debug, Default)]
-struct Rows {
+pub(crate) struct Rows {
     /// The rows that the library accepts, one after the other.
-    values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
     /// Their classes, if the table has them.
     classes: Vec<ClassId>,
 }
@@ -382,9 +344,21 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, verbosity: Verbosity) -> Resu
         }
         return Ok(Rows::default());
     };
-    let mut table = Table::open(path, ensemble, command.target.as_deref(), &command.reading)?;
-    table.header_note().into_iter().for_each(|note| verbosity.note(note));
     let wanted = if command.method.is_some() { Target::Classes } else { Target::ClassesIfAll };
+    rows_of(path, command.target.as_deref(), &command.reading, wanted, ensemble, verbosity)
+}
+
+/// The first rows of a table that the library accepts.
+pub(crate) fn rows_of(
+    path: &Path,
+    target: Option<&str>,
+    reading: &Reading,
+    wanted: Target,
+    ensemble: &Ensemble,
+    verbosity: Verbosity,
+) -> Result<Rows> {
+    let mut table = Table::open(path, ensemble, target, reading)?;
+    table.header_note().into_iter().for_each(|note| verbosity.note(note));
     let (values, classes) = table.first_rows(MOST_ROWS, wanted)?;
     table.unseen_notes().for_each(|note| verbosity.note(note));
     let width = ensemble.features().len().max(1);
@@ -408,34 +382,26 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, verbosity: Verbosity) -> Resu
 }
 
 /// Runs the whole pipeline and shows its progress.
-fn watched<T: Send>(
+fn watched<T>(
     watch: &Watch,
     budget: &Budget,
     certifies: bool,
     trees: usize,
     verbosity: Verbosity,
-    prune: impl FnOnce() -> T + Send,
+    prune: impl FnOnce() -> T,
 ) -> T {
-    let (working, done) = mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        // The end of the work closes the channel, which wakes the progress loop at once.
-        let worker = scope.spawn(move || {
-            let _working = working;
-            prune()
-        });
-        let mut progress = Progress::start(verbosity);
-        let mut told = false;
-        let deadline = budget.search_deadline(certifies);
-        while done.recv_timeout(WATCH) == Err(RecvTimeoutError::Timeout) {
-            told = told || tell_of_interrupt(budget, verbosity, &mut progress);
-            progress.line(|| status_words(&watch.status(), trees, watch.search.share(), deadline));
-        }
-        if !told {
-            tell_of_interrupt(budget, verbosity, &mut progress);
-        }
-        progress.finish();
-        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    let mut progress = Progress::start(verbosity);
+    let mut told = false;
+    let deadline = budget.search_deadline(certifies);
+    let result = watch_while(WATCH, prune, || {
+        told = told || tell_of_interrupt(budget, verbosity, &mut progress);
+        progress.line(|| status_words(&watch.status(), trees, watch.search.share(), deadline));
+    });
+    if !told {
+        tell_of_interrupt(budget, verbosity, &mut progress);
+    }
+    progress.finish();
+    result
 }
 
 /// Prints how the command reacts to a signal, if one came.

@@ -12,10 +12,7 @@ use std::thread;
 
 use anyhow::{Context, Result, anyhow, bail};
 use secateur::internal::FileDigest;
-use secateur::{
-    Band, Budget, Digest, Places, ScoreOptions, ScoreReport, VerifyOptions, VerifyReport, verify,
-    verify_scores,
-};
+use secateur::{Band, Budget, Places, VerifyOptions, VerifyReport, check::Digest, verify};
 use serde_json::{Value, json};
 
 use crate::arguments::{Verbosity, VerifyMany};
@@ -184,7 +181,7 @@ fn ask_guarded(command: &VerifyMany, pair: &Pair, old: &Old) -> Known {
 fn ask(command: &VerifyMany, pair: &Pair, old: &Old) -> Result<Known> {
     let budget = Budget::maybe(command.time_limit.map(|limit| limit.0));
     let [first, second] = [model::read(&pair.first)?, model::read(&pair.second)?];
-    let domain = command.domain(&first.file)?;
+    let domain = command.inputs.domain(&first.file)?;
     let models = [&first, &second].map(|model| Digest::of(model.file.ensemble()).to_string());
     let question = question(command, &domain);
     if let Some((outcome, answer)) = old.get(&(models.clone(), question.to_string())) {
@@ -193,42 +190,22 @@ fn ask(command: &VerifyMany, pair: &Pair, old: &Old) -> Result<Known> {
     }
     let progress = Arc::default();
     let [one, two] = [&pair.first, &pair.second].map(|path| path.display().to_string());
-    let answer = if command.scores {
-        let options = ScoreOptions {
-            within: command.within,
-            domain,
-            doubles: command.doubles,
-            threads: Some(1),
-            seed: command.seed,
-            certificate: false,
-            labels: [None, None],
-            crew: None,
-            checkpoint: None,
-        };
-        let answer = verify_scores(&first.file, &second.file, &[], &options, &budget, &progress)?;
-        ScoreReport { first: &first.file, second: &second.file, answer: &answer, certificate: None }.json()
-    } else {
-        let options = VerifyOptions {
-            band: command.band.0,
-            threshold: command.threshold,
-            domain,
-            threads: Some(1),
-            seed: command.seed,
-            certificate: false,
-            labels: [None, None],
-            crew: None,
-            checkpoint: None,
-        };
-        let answer = verify(&first.file, &second.file, &[], &options, &budget, &progress)?;
-        let places = Places {
-            original: Some(&one),
-            original_bytes: Some(first.bytes),
-            pruned: Some(&two),
-            pruned_bytes: Some(second.bytes),
-            certificate: None,
-        };
-        VerifyReport { first: &first.file, second: &second.file, answer: &answer, places }.json()
+    let options = VerifyOptions {
+        question: command.asked.question(),
+        domain,
+        threads: Some(1),
+        seed: command.seed,
+        ..VerifyOptions::default()
     };
+    let answer = verify(&first.file, &second.file, &[], &options, &budget, &progress)?;
+    let places = Places {
+        original: Some(&one),
+        original_bytes: Some(first.bytes),
+        pruned: Some(&two),
+        pruned_bytes: Some(second.bytes),
+        certificate: None,
+    };
+    let answer = VerifyReport { first: &first.file, second: &second.file, answer: &answer, places }.json();
     let outcome = answer["outcome"].as_str().unwrap_or_default().to_owned();
     let message = answer["reason"].as_str().map(str::to_owned);
     Ok(Known { models: Some(models), question, outcome, message, answer: Some(answer), kept: false })
@@ -236,21 +213,22 @@ fn ask(command: &VerifyMany, pair: &Pair, old: &Old) -> Result<Known> {
 
 /// The question about a pair: everything that an answer depends on besides the two models.
 fn question(command: &VerifyMany, domain: &secateur::Domain) -> Value {
-    let band = match command.band.0 {
-        _ if command.scores => Value::Null,
+    let asked = &command.asked;
+    let band = match asked.band.0 {
+        _ if asked.scores => Value::Null,
         Band::Auto => json!("auto"),
         Band::Exact => json!(0.0),
         Band::Score(score) => json!(score),
     };
     json!({
-        "scores": command.scores,
+        "scores": asked.scores,
         "band": band,
-        "threshold": command.threshold,
-        "within": command.within,
-        "doubles": command.doubles,
-        "missing": !command.no_missing,
+        "threshold": asked.threshold,
+        "within": asked.within,
+        "doubles": asked.doubles,
+        "missing": !command.inputs.no_missing,
         // The debug output includes the models that a `where` refers to, with their trees.
-        "domain": command.domain.as_ref().map(|_| FileDigest::of(format!("{domain:?}").as_bytes()).to_string()),
+        "domain": command.inputs.domain.as_ref().map(|_| FileDigest::of(format!("{domain:?}").as_bytes()).to_string()),
     })
 }
 

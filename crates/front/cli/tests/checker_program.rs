@@ -2,14 +2,13 @@
 //! the corpus in `testdata/certificates` (`corpus.rs` describes how its files are made).
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 
-use secateur_testkit::Limited;
+use secateur_testkit::{Limited, testdata};
 
 #[test]
 fn the_program_ends_with_the_codes_of_its_contract() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/certificates");
+    let folder = testdata("certificates");
     let table = fs::read_to_string(folder.join("expected.tsv")).unwrap();
     let run = |words: &[&str]| {
         let output =

@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use secateur::{Cancel, CertificateError, Domain, ModelFile};
+use secateur::{Cancel, Domain, ModelFile, check::CertificateError};
 
 use crate::model::Model;
 use crate::options::GivenDomain;
@@ -39,7 +39,7 @@ pub(crate) fn check<'py>(
     if matches!(&*pruned.file, ModelFile::Packed(_)) {
         let mut content = Vec::new();
         source.read_to_end(&mut content)?;
-        if content.starts_with(secateur::PACKING_MAGIC) {
+        if content.starts_with(secateur::pack::PACKING_MAGIC) {
             if threshold.is_some() {
                 return Err(PyValueError::new_err(
                     "the certificate of a packed model is about its bits, and a threshold does not go with it",
@@ -56,7 +56,7 @@ pub(crate) fn check<'py>(
     let scorers: Vec<(&str, &ModelFile)> =
         scorers.iter().map(|(name, model)| (name.as_str(), &*model.get().file)).collect();
     let work = || {
-        secateur::check_scored(
+        secateur::check::check_scored(
             &original.file,
             &pruned.file,
             &scorers,
@@ -68,7 +68,7 @@ pub(crate) fn check<'py>(
     };
     match interrupt::interruptible(py, &cancel, |_| Ok(()), work)? {
         Ok(verdict) => {
-            let text = secateur::verdict_json(&verdict, original.file.ensemble()).to_string();
+            let text = secateur::pack::verdict_json(&verdict, original.file.ensemble()).to_string();
             answer.update(py.import("json")?.call_method1("loads", (text,))?.cast()?)?;
         }
         Err(CertificateError::Io { source, .. }) => return Err(source.into()),
@@ -90,11 +90,13 @@ fn packing(
     asked: Option<&Domain>,
 ) -> String {
     let checked = || match asked {
-        Some(asked) => secateur::check_packing_covering(&original.file, &packed.file, asked, certificate),
-        None => secateur::check_packing(&original.file, &packed.file, certificate),
+        Some(asked) => {
+            secateur::pack::check_packing_covering(&original.file, &packed.file, asked, certificate)
+        }
+        None => secateur::pack::check_packing(&original.file, &packed.file, certificate),
     };
     py.detach(|| match checked() {
         Ok(check) => check.json(&original.file).to_string(),
-        Err(error) => secateur::malformed_packing(&error).to_string(),
+        Err(error) => secateur::pack::malformed_packing(&error).to_string(),
     })
 }

@@ -6,7 +6,10 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use secateur::{Cancel, Crew, Reply, Workers, WorkersGone};
+use secateur::{
+    Cancel,
+    workers::{Crew, Reply, Workers, WorkersGone},
+};
 
 use crate::error::SecateurError;
 
@@ -18,7 +21,7 @@ pub(crate) fn work<'py>(
     job: &[u8],
     subject: Option<&[u8]>,
 ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-    let answer = py.detach(|| secateur::work(subject, job));
+    let answer = py.detach(|| secateur::workers::work(subject, job));
     let answer = answer.map_err(|error| SecateurError::new_err(error.to_string()))?;
     Ok(answer.map(|bytes| PyBytes::new(py, &bytes)))
 }

@@ -1,11 +1,15 @@
 //! One Python exception for each kind of failure, all under `SecateurError`.
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 
 use secateur::{
-    CertifyError, CompareError, EditError, Error, FormatError, PredictError, PruneError, ReadError,
+    Error,
+    model::{EditError, FormatError, ReadError},
+    predict::PredictError,
+    prune::{CertifyError, PruneError},
+    verify::CompareError,
 };
 
 create_exception!(secateur, SecateurError, PyException, "The base of all errors of this package.");
@@ -73,6 +77,7 @@ pub(crate) fn from_road(error: Error) -> PyErr {
         | Error::Certify(CertifyError::Compare(error)) => from_compare(error),
         Error::Prune(PruneError::Edit(error)) => from_edit(error),
         Error::Predict(error) => from_predict(error),
+        Error::Ask(error) => PyValueError::new_err(error.to_string()),
         Error::DoublesCertificate | Error::DoublesCategories | Error::CheckpointScores => {
             ComparisonError::new_err(error.to_string())
         }

@@ -6,6 +6,8 @@
 //! share, `error` makes the exceptions, `interrupt` runs long work without the GIL, and `crew` lets
 //! a Python executor visit boxes.
 
+mod advise;
+mod ask;
 mod check;
 mod crew;
 mod domain;
@@ -26,15 +28,17 @@ use pyo3::prelude::*;
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("EFFORTS", options::names::<secateur::Effort>(module.py())?)?;
-    module.add("OBJECTIVES", options::names::<secateur::Objective>(module.py())?)?;
-    module.add("MOVES", options::names::<secateur::Moves>(module.py())?)?;
-    module.add("UNITS", options::names::<secateur::Unit>(module.py())?)?;
+    module.add("OBJECTIVES", options::names::<secateur::prune::Objective>(module.py())?)?;
+    module.add("MOVES", options::names::<secateur::prune::Moves>(module.py())?)?;
+    module.add("UNITS", options::names::<secateur::prune::Unit>(module.py())?)?;
     module.add_class::<model::Model>()?;
     module.add_class::<packed::Packed>()?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
-    module.add_function(wrap_pyfunction!(verify::verify_scores, module)?)?;
+    module.add_function(wrap_pyfunction!(ask::ask, module)?)?;
+    module.add_function(wrap_pyfunction!(ask::rules_from_toml, module)?)?;
     module.add_function(wrap_pyfunction!(prune::prune, module)?)?;
-    module.add_function(wrap_pyfunction!(prune::offers, module)?)?;
+    module.add_class::<advise::Advice>()?;
+    module.add_function(wrap_pyfunction!(advise::advise, module)?)?;
     module.add_function(wrap_pyfunction!(unproved::prune_to_size, module)?)?;
     module.add_function(wrap_pyfunction!(unproved::prune_without_proof, module)?)?;
     module.add_function(wrap_pyfunction!(check::check, module)?)?;

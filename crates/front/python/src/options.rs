@@ -6,7 +6,10 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use secateur::{Band, Budget, Choice, Domain, DomainFile, LinearSolver, ModelFile};
+use secateur::{
+    Band, Budget, Domain, DomainFile, ModelFile,
+    prune::{Choice, LinearSolver},
+};
 
 use crate::model::Model;
 
@@ -30,7 +33,7 @@ pub(crate) fn domain(given: Option<&GivenDomain>, missing: bool, model: &Model) 
         Some((text, models)) => {
             let file = domain_file(text)?;
             let models: Vec<&ModelFile> = models.iter().map(|model| &*model.get().file).collect();
-            let found = secateur::resolve_domain_with(&file, &model.file, &models);
+            let found = secateur::domain::resolve_domain_with(&file, &model.file, &models);
             found.map_err(|error| PyValueError::new_err(error.to_string()))
         }
         None if missing => Ok(Domain::everything()),

@@ -3,7 +3,10 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyAny, PyBytes};
 
-use secateur::{Cancel, LeafBits, LeafOptions, SourceForm, SourceLayout, SourceOptions, SourcePacking};
+use secateur::{
+    Cancel,
+    pack::{LeafBits, LeafOptions, SourceForm, SourceLayout, SourceOptions, SourcePacking},
+};
 
 use crate::model::Model;
 use crate::options::GivenDomain;
@@ -42,7 +45,7 @@ pub(crate) fn source<'py>(
         py,
         &cancel,
         |_| Ok(()),
-        || secateur::pack_source(&model.file, &options, &mut watch),
+        || secateur::pack::pack_source(&model.file, &options, &mut watch),
     )?;
     let packing = packing.map_err(|error| error::SecateurError::new_err(error.to_string()))?;
     Ok(files(py, packing))
@@ -107,8 +110,9 @@ pub(crate) fn quantised_source<'py>(
     let budget = options::budget(time_limit)?;
     let (cancel, progress) = (budget.cancel(), Default::default());
     let mut watch = |_: f64| !cancel.is_cancelled();
-    let work =
-        || secateur::pack_quantised(&model.file, None, &options, &leaves, &budget, &progress, &mut watch);
+    let work = || {
+        secateur::pack::pack_quantised(&model.file, None, &options, &leaves, &budget, &progress, &mut watch)
+    };
     let packed = interrupt::interruptible(py, &cancel, |_| Ok(()), work)?;
     let packed = packed.map_err(|error| error::SecateurError::new_err(error.to_string()))?;
     let (facts, words) = (packed.json(&model.file, None, None), packed.words(&model.file, None, false));
@@ -123,9 +127,9 @@ pub(crate) fn check_source<'py>(
     source: &[u8],
     certificate: &[u8],
 ) -> PyResult<Bound<'py, PyAny>> {
-    let text = py.detach(|| match secateur::check_source(&original.file, source, certificate) {
+    let text = py.detach(|| match secateur::pack::check_source(&original.file, source, certificate) {
         Ok(check) => check.json(&original.file).to_string(),
-        Err(error) => secateur::malformed_packing(&error).to_string(),
+        Err(error) => secateur::pack::malformed_packing(&error).to_string(),
     });
     py.import("json")?.call_method1("loads", (text,))
 }
@@ -133,5 +137,5 @@ pub(crate) fn check_source<'py>(
 /// What goes beside source of this name: the ending of each file, what it is, and how each of ours starts, by which it is told from a user's.
 #[pyfunction]
 pub(crate) fn beside_source(file: &str) -> PyResult<Vec<(&'static str, &'static str, &'static str)>> {
-    Ok(secateur::beside(form(file)?).to_vec())
+    Ok(secateur::pack::beside(form(file)?).to_vec())
 }

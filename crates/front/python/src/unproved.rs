@@ -4,8 +4,8 @@ use numpy::PyReadonlyArray2;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use secateur::unproved::{Order, Scrutiny, Unproved};
-use secateur::{Claim, ClassId, Places, PruneOptions, Watch};
+use secateur::prune::unproved::{Order, Scrutiny, Unproved};
+use secateur::{Claim, Places, PruneOptions, Watch, model::ClassId};
 
 use crate::model::{Model, row_major};
 use crate::options::GivenDomain;
@@ -26,7 +26,7 @@ pub(crate) fn prune_to_size<'py>(
     let (_, data) = row_major(&rows);
     let classes: Vec<ClassId> = classes.into_iter().map(ClassId).collect();
     let pruned = py
-        .detach(|| secateur::unproved::prune_to_size(&model.file, &data, &classes, order, size))
+        .detach(|| secateur::prune::unproved::prune_to_size(&model.file, &data, &classes, order, size))
         .map_err(error::from_road)?;
     told(py, model, pruned)
 }
@@ -84,7 +84,7 @@ pub(crate) fn prune_without_proof<'py>(
         &budget.cancel(),
         |_| Ok(()),
         || {
-            secateur::unproved::prune_without_proof(
+            secateur::prune::unproved::prune_without_proof(
                 &model.file,
                 &data,
                 &classes,

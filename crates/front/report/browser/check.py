@@ -1,4 +1,4 @@
-"""`make test-report`: opens pages in a headless Chromium and judges them there.
+"""`python3 tests/run.py report`: opens pages in a headless Chromium and judges them there.
 
 Every page is opened in the light and the dark theme, at the width of a desktop, of a tablet and of a
 phone. It must load nothing but itself, report no error, need no horizontal scrolling, and keep its text

@@ -129,18 +129,11 @@ impl Budget {
     pub(crate) fn watched<T>(&self, work: impl FnOnce() -> T) -> T {
         let Some((limit, met)) = &self.standard else { return work() };
         let end = *limit - certificate_time(*limit);
-        let (working, done) = mpsc::channel::<()>();
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                // The end of the work closes the channel.
-                let left = end.saturating_sub(self.elapsed());
-                if done.recv_timeout(left) == Err(RecvTimeoutError::Timeout) && !self.cancel.is_cancelled() {
-                    met.store(true, Ordering::Release);
-                    self.cancel.cancel();
-                }
-            });
-            let _working = working;
-            work()
+        watch_while(LOOK, work, || {
+            if self.elapsed() >= end && !self.cancel.is_cancelled() {
+                met.store(true, Ordering::Release);
+                self.cancel.cancel();
+            }
         })
     }
 
@@ -149,54 +142,52 @@ impl Budget {
     pub(crate) fn searching<T>(&self, certifies: bool, work: impl FnOnce(&Cancel) -> T) -> T {
         let stop = Cancel::default();
         let deadline = self.search_deadline(certifies);
-        let (working, done) = mpsc::channel::<()>();
-        std::thread::scope(|scope| {
-            let timer = stop.clone();
-            scope.spawn(move || {
-                // The end of the work closes the channel.
-                loop {
-                    let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-                    if late || self.cancel.is_cancelled() {
-                        return timer.cancel();
-                    }
-                    if done.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout) {
-                        return;
-                    }
-                }
-            });
-            let _working = working;
-            work(&stop)
-        })
+        let check = || {
+            if is_past(deadline) || self.cancel.is_cancelled() {
+                stop.cancel();
+            }
+        };
+        check();
+        watch_while(LOOK, || work(&stop), check)
     }
 
     /// Runs the last part of a call, the certificate and its check, with a switch of its own: it is
     /// cancelled at the deadline, or when the grace period after an early end is over.
     pub(crate) fn finishing<T>(&self, work: impl FnOnce(&Cancel) -> T) -> T {
         let stop = Cancel::default();
-        let (working, done) = mpsc::channel::<()>();
-        std::thread::scope(|scope| {
-            let timer = stop.clone();
-            scope.spawn(move || {
-                let mut deadline = self.deadline();
-                let mut asked = false;
-                loop {
-                    if !asked && self.cancel.is_cancelled() {
-                        asked = true;
-                        deadline = Some(Instant::now() + self.grace);
-                    }
-                    if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                        return timer.cancel();
-                    }
-                    // The end of the work closes the channel.
-                    if done.recv_timeout(LOOK) != Err(RecvTimeoutError::Timeout) {
-                        return;
-                    }
-                }
-            });
-            let _working = working;
-            work(&stop)
-        })
+        let mut deadline = self.deadline();
+        let mut asked = false;
+        let mut check = || {
+            if !asked && self.cancel.is_cancelled() {
+                asked = true;
+                deadline = Some(Instant::now() + self.grace);
+            }
+            if is_past(deadline) {
+                stop.cancel();
+            }
+        };
+        check();
+        watch_while(LOOK, || work(&stop), check)
     }
+}
+
+fn is_past(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+/// Runs `work`, and meanwhile calls `tick` again and again in another thread.
+pub fn watch_while<T>(every: Duration, work: impl FnOnce() -> T, mut tick: impl FnMut() + Send) -> T {
+    let (working, done) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // The end of the work closes the channel.
+            while done.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                tick();
+            }
+        });
+        let _working = working;
+        work()
+    })
 }
 
 /// The part of a time limit that is reserved for the certificate.

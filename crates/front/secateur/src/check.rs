@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::io::Read;
 
-use secateur_certificate::ReadError;
-use secateur_checker::{Asked, Limits, Scorer, Verdict, aligned, check_where};
+pub use secateur_certificate::{Digest, ReadError as CertificateError};
+use secateur_checker::{Asked, Limits, Scorer, aligned, check_where};
+pub use secateur_checker::{Proved, Reason, Verdict};
 use secateur_formats::ModelFile;
 use secateur_model::{Domain, Ensemble};
 use secateur_source::at_threshold;
@@ -12,7 +13,11 @@ use secateur_source::at_threshold;
 /// Checks a certificate as `secateur-check` does: every step, in exact arithmetic, without the
 /// search. Columns are matched by name if both models have names, otherwise by order. An error
 /// means that the bytes are not a certificate at all.
-pub fn check(original: &ModelFile, pruned: &ModelFile, certificate: impl Read) -> Result<Verdict, ReadError> {
+pub fn check(
+    original: &ModelFile,
+    pruned: &ModelFile,
+    certificate: impl Read,
+) -> Result<Verdict, CertificateError> {
     check_until(original, pruned, certificate, &|| false)
 }
 
@@ -23,7 +28,7 @@ pub fn check_until(
     pruned: &ModelFile,
     certificate: impl Read,
     stop: &dyn Fn() -> bool,
-) -> Result<Verdict, ReadError> {
+) -> Result<Verdict, CertificateError> {
     let verdict = checked(original, pruned, &[], certificate, stop)?;
     Ok(at_threshold(verdict, None, [original, pruned]))
 }
@@ -41,7 +46,7 @@ pub fn check_scored(
     threshold: Option<f64>,
     certificate: impl Read,
     stop: &dyn Fn() -> bool,
-) -> Result<Verdict, ReadError> {
+) -> Result<Verdict, CertificateError> {
     let ours = original.ensemble();
     let in_order: Vec<(&str, Cow<'_, Ensemble>)> = scorers
         .iter()
@@ -63,7 +68,7 @@ fn checked(
     scorers: &[Scorer<'_>],
     certificate: impl Read,
     stop: &dyn Fn() -> bool,
-) -> Result<Verdict, ReadError> {
+) -> Result<Verdict, CertificateError> {
     let (ours, theirs) = (original.ensemble(), pruned.ensemble());
     let aligned = aligned(ours, theirs);
     let theirs = aligned.as_ref().unwrap_or(theirs);

@@ -1,10 +1,13 @@
 //! Words and JSON for the inputs that a claim covers, and the rows of data outside of them.
 
 use secateur_certificate::Digest;
-use secateur_formats::{DomainFile, DomainFileError, ModelFile};
-use secateur_model::{Accepted, Domain, Ensemble, FeatureId, Grid, Outside};
+use secateur_formats::ModelFile;
+pub use secateur_formats::{DomainFile, DomainFileError};
+pub use secateur_model::Domain;
+use secateur_model::{Accepted, Ensemble, FeatureId, Grid, Outside};
 use serde_json::{Value, json};
 
+pub use crate::propose::{Proposal, propose};
 use crate::text::{counted, printable};
 
 /// How many rows outside a domain are listed by number.

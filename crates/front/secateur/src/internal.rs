@@ -1,7 +1,8 @@
 //! Items that the interfaces and tests of this workspace need besides the public API. They may
 //! change at any time.
 
-pub use crate::describe::transform_words;
+pub use crate::budget::watch_while;
+pub use crate::describe::decision::transform_words;
 pub use secateur_certificate::FileDigest;
 
 /// Text for people: escaped, grouped, wrapped.

@@ -1,5 +1,9 @@
-//! Exact, proved pruning of tree ensembles: makes a trained XGBoost, LightGBM, CatBoost,
-//! scikit-learn or ONNX classifier smaller, so that it decides as before on every input.
+//! Make tree ensembles faster or smaller, and prove that they still decide the same: XGBoost,
+//! LightGBM, CatBoost, scikit-learn and ONNX models.
+//!
+//! [`pack`] gives the same model, bit for bit, small and fast. [`prune`] removes trees and keeps
+//! every decision. [`verify`] says whether two models are the same. [`advise`] measures which of
+//! them helps a model.
 //!
 //! [`prune`] does everything in one call within one [`Budget`]. It searches for a smaller model,
 //! writes it in the format of the original, reads it back, proves that the model it read decides as
@@ -7,39 +11,40 @@
 //! certificate. [`Pruning::checked`] says whether the checker accepted it.
 //!
 //! ```
-//! use secateur::{Budget, ModelFile, PruneOptions, Verdict, Watch, check, prune};
+//! use std::time::Duration;
 //!
-//! # let folder = std::env::temp_dir().join(format!("secateur-doctest-{}", std::process::id()));
-//! # std::fs::create_dir_all(&folder)?;
-//! # let path = |name: &str| folder.join(name);
-//! # std::fs::write(path("loans.txt"), secateur::demo::MODEL)?;
-//! # use std::time::Duration;
-//! // One minute for everything: reading, pruning, the certificate and its check.
-//! let budget = Budget::limit(Duration::from_secs(60));
-//! let original = ModelFile::read(&path("loans.txt"))?;
+//! use secateur::{Budget, ModelFile, PruneOptions, Verdict, Watch, check, demo, prune};
 //!
-//! // Rows of data may help the search; the claim is about every input with or without them.
-//! let pruning = prune(&original, &[], &PruneOptions::default(), &budget, &Watch::default())?;
-//! let [before, after] = pruning.pruned.size;
-//! println!("{} -> {} trees", before.trees, after.trees);
-//! assert!(pruning.checked() && after.trees < before.trees);
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // One minute for everything: reading, pruning, the certificate and its check.
+//!     let budget = Budget::limit(Duration::from_secs(60));
+//!     // A model of your own: ModelFile::read("model.json".as_ref())?
+//!     let original = ModelFile::parse(demo::MODEL)?;
 //!
-//! // LightGBM loads the new file as any other.
-//! std::fs::write(path("smaller.txt"), pruning.bytes.as_ref().expect("it came from a file"))?;
-//! let certificate = pruning.certificate.expect("the checker accepted it");
-//! std::fs::write(path("smaller.cert"), &certificate.bytes)?;
+//!     // Rows of data may help the search; the claim is about every input with or without them.
+//!     let pruning = prune(&original, &[], &PruneOptions::default(), &budget, &Watch::default())?;
+//!     let [before, after] = pruning.pruned.size;
+//!     println!("{} -> {} trees", before.trees, after.trees);
+//!     assert!(pruning.checked() && after.trees < before.trees);
 //!
-//! // Somebody who receives the three files need not trust the search.
-//! let smaller = ModelFile::read(&path("smaller.txt"))?;
-//! let verdict = check(&original, &smaller, std::fs::File::open(path("smaller.cert"))?)?;
-//! assert!(matches!(verdict, Verdict::Valid(_)));
-//! # std::fs::remove_dir_all(&folder)?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//!     // These bytes are a file that LightGBM loads as any other.
+//!     let bytes = pruning.bytes.ok_or("it came from a file")?;
+//!     let certificate = pruning.certificate.ok_or("the time was too short")?;
+//!
+//!     // Somebody who receives the two files and the certificate need not trust the search.
+//!     let smaller = ModelFile::parse(&bytes)?;
+//!     let verdict = check(&original, &smaller, certificate.bytes.as_slice())?;
+//!     assert!(matches!(verdict, Verdict::Valid(_)));
+//!     Ok(())
+//! }
 //! ```
 //!
 //! # The other calls
-//! - [`verify`]: do two models, of any supported formats, decide alike on every input?
-//! - [`verify_scores`]: how far can the scores of two models be apart, on every input?
+//! - [`advise`]: which of packing and pruning helps this model, and by how much, measured.
+//! - [`verify`]: do two models, of any supported formats, decide alike on every input? Or, for
+//!   [`Question::Scores`]: how far can their scores be apart?
+//! - [`ask`](mod@ask): what can one model do? The range of its scores, what changing a column does,
+//!   whether a score ever falls, which classes it decides.
 //! - [`check`]: does a certificate prove that two models decide alike?
 //! - [`predict`], [`values`] and [`raw_scores`]: predictions with exactly the bits of the model's
 //!   own library.
@@ -49,89 +54,68 @@
 //!   decision rule.
 //! - [`propose`]: the inputs that the rows of a data set suggest can occur, as a [`DomainFile`] for
 //!   [`prune`] and [`verify`].
-//! - [`unproved::prune_to_size`]: the paper's baselines, which change decisions;
-//!   [`unproved::prune_without_proof`]: the paper's pruner without its oracle, or with an oracle
+//! - [`prune::unproved::prune_to_size`]: the paper's baselines, which change decisions;
+//!   [`prune::unproved::prune_without_proof`]: the paper's pruner without its oracle, or with an oracle
 //!   that visits only a few boxes.
+//!
+//! # Names
+//! At the root stand the jobs and what every caller of them needs. A module for each job has the
+//! rest: [`mod@prune`], [`mod@verify`], [`mod@check`], [`mod@pack`], [`mod@predict`],
+//! [`mod@describe`]; [`domain`] has the inputs of a claim, [`model`] what a model is, and
+//! [`workers`] the help of other machines. `public.txt` lists all names.
 //!
 //! # What is reported about a result
 //! The command line and the Python package call these functions and print the words, JSON or HTML
 //! page of [`PruneReport`] and [`VerifyReport`], so that every interface reports the same.
 //!
 //! # Where to read
-//! `prune`, `verify`, `check`, `pack` (with `pack_source` and `pack_quantised`), `predict`,
+//! `advise`, `prune`, `verify`, `ask`, `check`, `pack` (with `source` and `quantised`), `predict`,
 //! `describe` and `propose` are one job each; in `prune` and `verify`, `words` says what is told of
 //! a result. `budget` is the limit of a whole call, `checkpoint` keeps a search in a file, `domain`
-//! has words and rows of a domain, `page` turns results into the data of an HTML page, and
-//! `prune/unproved` has the paper's baselines. `internal` is for the interfaces of this workspace
-//! and promises nothing.
+//! has words and rows of a domain, `packed_size` measures a packed model, `page` turns results into
+//! the data of an HTML page, and `prune/unproved` has the paper's baselines. `internal` is for the
+//! interfaces of this workspace and promises nothing.
 //!
 //! # Other crates
 //! This crate assembles the parts, which are `secateur-model` (what an ensemble computes),
 //! `secateur-formats` (files), `secateur-certificate` and `secateur-checker` (what a proof is),
 //! `secateur-oracle` and `secateur-prune` (the search). It re-exports what callers need of them.
 
+pub mod advise;
+pub mod ask;
 mod budget;
-mod check;
+pub mod check;
 mod checkpoint;
 pub mod demo;
-mod describe;
-mod domain;
+pub mod describe;
+pub mod domain;
 mod error;
 pub mod internal;
 mod logistic;
-mod pack;
-mod pack_quantised;
-mod pack_source;
+pub mod model;
+pub mod pack;
+mod packed_size;
 mod page;
 mod places;
-mod predict;
+pub mod predict;
 mod probabilities;
 mod propose;
-mod prune;
+pub mod prune;
+mod rows;
 mod text;
-mod verify;
+pub mod verify;
+pub mod workers;
 
+pub use advise::{Advice, advise};
 pub use budget::Budget;
-pub use check::{check, check_scored, check_until};
-pub use describe::{Description, describe, describe_within};
-pub use domain::{OutsideRows, resolve_domain, resolve_domain_with};
+pub use check::{Verdict, check};
+pub use describe::{Description, describe};
+pub use domain::{Domain, DomainFile, propose};
 pub use error::Error;
-pub use logistic::probabilities;
-pub use pack::{
-    Packing, PackingCheck, PackingError, check_packing, check_packing_covering, malformed_packing, pack,
-    pack_pruned, pack_watched,
-};
-pub use pack_quantised::{LeafOptions, QuantisedPacking, pack_quantised};
-pub use pack_source::{
-    Beside, SourceOptions, SourcePacking, beside, check_source, pack_source, pack_source_pruned,
-};
+pub use model::{Ensemble, ModelFile};
+pub use pack::{Packing, pack};
 pub use places::Places;
-pub use predict::{Scorer, predict, raw_scores, values};
-pub use probabilities::Probabilities;
-pub use propose::{Proposal, propose};
-pub use prune::{
-    MOST_ROWS, Offer, Offers, ProbabilityShift, PruneOptions, PruneReport, Pruning, ScoreRows, Seconds, Way,
-    accepted_rows, keep_scores, offers, prune, unproved,
-};
-pub use verify::{
-    ScoreOptions, ScoreOutcome, ScoreReport, ScoreVerification, Verification, VerifyOptions, VerifyReport,
-    verify, verify_scores,
-};
-
-pub use secateur_certificate::ReadError as CertificateError;
-pub use secateur_certificate::{Digest, PACKING_MAGIC};
-pub use secateur_checker::{Proved, Reason, Verdict};
-pub use secateur_emit::{Form as SourceForm, LeafBits, NodeLayout as SourceLayout};
-pub use secateur_formats::catboost::category_hash;
-pub use secateur_formats::{DomainFile, DomainFileError, EditError, FormatError, ModelFile, ReadError};
-pub use secateur_model::{Accepted, ClassId, ClassLabels, Domain, Ensemble, FeatureId, Intake, PredictError};
-pub use secateur_oracle::Verdict as Answer;
-pub use secateur_oracle::{
-    Band, Cancel, CompareError, Counterexample, Crew, JobError, Progress, Reply, ScorePoint, StopReason,
-    Undecided, Workers, WorkersGone, work,
-};
-pub use secateur_prune::{
-    Certificate, CertifyError, Choice, Claim, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass,
-    PruneError, Pruned, RowsSeen, Size, Status, Unit, Watch,
-};
-pub use secateur_source::{PackingProved, PackingReason, PackingVerdict, verdict_json};
+pub use predict::{predict, raw_scores, values};
+pub use prune::{Claim, Effort, PruneOptions, PruneReport, Pruning, Watch, prune};
+pub use secateur_oracle::Cancel;
+pub use verify::{Band, Conclusion, Progress, Question, Verification, VerifyOptions, VerifyReport, verify};

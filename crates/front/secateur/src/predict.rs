@@ -7,8 +7,12 @@
 use secateur_formats::Link;
 use secateur_formats::packed::{File, Stamp};
 use secateur_formats::{Framework, ModelFile};
-use secateur_model::{ClassId, Ensemble, PredictError, Predictor};
+pub use secateur_model::PredictError;
+use secateur_model::{ClassId, Ensemble, Predictor};
 use secateur_runtime::{Model, Path, Rows};
+
+pub use crate::logistic::probabilities;
+pub use crate::probabilities::Probabilities;
 
 /// The class of each row, as the model's own library decides. `rows` holds the rows one after the
 /// other, each with all features of the model.

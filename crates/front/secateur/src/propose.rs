@@ -73,7 +73,7 @@ struct Seen {
 /// let rows = [1.0, 0.0, 3.0, 0.0, 1.0, 4.0, 1.0, 0.0, 7.0];
 /// let proposal = secateur::propose(&names, true, &rows)?;
 /// assert!(proposal.toml().contains("kind = \"one-hot\""));
-/// # Ok::<(), secateur::DomainFileError>(())
+/// # Ok::<(), secateur::domain::DomainFileError>(())
 /// ```
 pub fn propose(names: &[String], named: bool, rows: &[f64]) -> Result<Proposal, DomainFileError> {
     let width = names.len().max(1);

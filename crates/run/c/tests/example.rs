@@ -22,7 +22,7 @@ fn folder() -> PathBuf {
 }
 
 /// The static library of this build, which cargo writes beside the test's folder, or the library
-/// that `make test-c` has built.
+/// that `python3 tests/run.py c` has built.
 fn library() -> PathBuf {
     if let Some(given) = std::env::var_os("SECATEUR_C_LIBRARY") {
         return given.into();
@@ -41,7 +41,7 @@ fn library() -> PathBuf {
 fn compiled() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = folder().join("predict");
-    // A library with a sanitizer needs a program with one (`make test-sanitizer`).
+    // A library with a sanitizer needs a program with one (`python3 tests/run.py sanitizer`).
     let more = std::env::var("SECATEUR_C_FLAGS").unwrap_or_default();
     let output = Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
         .args(more.split_whitespace())

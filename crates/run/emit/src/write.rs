@@ -11,8 +11,8 @@ use secateur_source::{
 };
 
 use crate::EmitError;
-use crate::layout::{Layout, NodeLayout};
 use crate::quantise::LeafBits;
+use crate::tables::{NodeLayout, Tables};
 
 /// The kind of file to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +48,18 @@ pub struct Style<'a> {
     pub probabilities: Option<Link>,
 }
 
+/// A model as source.
+#[derive(Clone, Debug)]
+pub struct Emitted {
+    /// The source, or the WebAssembly module.
+    pub bytes: Vec<u8>,
+    /// Bytes of the tables once they are compiled; of a WebAssembly module, all of its bytes.
+    pub table_bytes: usize,
+}
+
 /// Writes a model as source. `notes` are lines for readers in the comment at the head; characters
 /// that are not ASCII or could end the comment become underscores.
-pub fn emit(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<Vec<u8>, EmitError> {
+pub fn emit(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<Emitted, EmitError> {
     let (layout, head) = laid_out(model, style)?;
     let mut text = first_line(head.language) + "\n";
     let parts: Vec<&str> = head.parts.iter().copied().collect();
@@ -62,8 +71,10 @@ pub fn emit(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<Vec<
     text += " */\n";
     if style.form == Form::Wasm {
         let module = wasm_module(&text, &head, &layout.data());
-        return module.ok_or(EmitError::TooLarge("WebAssembly has addresses for 2^31 bytes"));
+        let bytes = module.ok_or(EmitError::TooLarge("WebAssembly has addresses for 2^31 bytes"))?;
+        return Ok(Emitted { table_bytes: bytes.len(), bytes });
     }
+    let mut table_bytes = 0;
     for line in lines(&head) {
         match line {
             Line::Text(pieces) => {
@@ -75,10 +86,10 @@ pub fn emit(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<Vec<
                 }
                 text.push('\n');
             }
-            Line::Table { name, entries } => table(&mut text, &head, &layout, name, entries),
+            Line::Table { name, entries } => table_bytes += table(&mut text, &head, &layout, name, entries),
         }
     }
-    Ok(text.into_bytes())
+    Ok(Emitted { bytes: text.into_bytes(), table_bytes })
 }
 
 /// The first line of every header that [`declarations`] makes.
@@ -151,12 +162,12 @@ void {name}_raw(const {input} *row, {sums} *scores);
 }
 
 /// The tables, and the head of the file that describes them.
-fn laid_out(model: &Ensemble, style: Style<'_>) -> Result<(Layout, Head), EmitError> {
+fn laid_out(model: &Ensemble, style: Style<'_>) -> Result<(Tables, Head), EmitError> {
     let Style { form, name, leaves, keys, nodes, probabilities } = style;
     if !is_name(name) {
         return Err(EmitError::Name(name.to_owned()));
     }
-    let mut layout = Layout::new(model, leaves)?;
+    let mut layout = Tables::new(model, leaves)?;
     if form == Form::Wasm {
         // A module has no function for probabilities; the wrapper computes them if the model has
         // any.
@@ -195,7 +206,7 @@ pub(crate) fn plain(note: &str) -> String {
     note.chars().map(|letter| if allowed(letter) { letter } else { '_' }).collect()
 }
 
-fn number(language: Language, layout: &Layout, name: &str) -> String {
+fn number(language: Language, layout: &Tables, name: &str) -> String {
     if let Some(limit) = layout.limit.filter(|_| name == "limit") {
         return limit.to_string();
     }
@@ -217,27 +228,34 @@ fn number(language: Language, layout: &Layout, name: &str) -> String {
     }
 }
 
-fn table(text: &mut String, head: &Head, layout: &Layout, name: &'static str, entries: Entries) {
-    let (kind, tokens): (&str, Vec<String>) = match entries {
+/// Writes a table; returns how many bytes it has once it is compiled.
+fn table(text: &mut String, head: &Head, layout: &Tables, name: &'static str, entries: Entries) -> usize {
+    let of_float = |number| if number == NumberType::F32 { 4 } else { 8 };
+    let (kind, size, tokens): (&str, usize, Vec<String>) = match entries {
         Entries::Float(number) => {
             let token = |&value: &f64| float(head.language, value, number);
-            (head.language.float(number), layout.floats[name].iter().map(token).collect())
+            let tokens = layout.floats[name].iter().map(token).collect();
+            (head.language.float(number), of_float(number), tokens)
         }
         Entries::Key(number) => {
             let token = |&value: &f64| key(head.language, value, number);
-            (head.language.key(number), layout.floats[name].iter().map(token).collect())
+            let tokens = layout.floats[name].iter().map(token).collect();
+            (head.language.key(number), of_float(number), tokens)
         }
-        Entries::Signed => (head.language.signed(), layout.signed[name].iter().map(i32::to_string).collect()),
+        Entries::Signed => {
+            (head.language.signed(), 4, layout.signed[name].iter().map(i32::to_string).collect())
+        }
         Entries::Half | Entries::Word => {
-            let kind = unsigned(head.language)[if entries == Entries::Half { 1 } else { 2 }].0;
-            (kind, layout.integers[name].iter().map(u32::to_string).collect())
+            let size = if entries == Entries::Half { 1 } else { 2 };
+            let kind = unsigned(head.language)[size].0;
+            (kind, 1 << size, layout.integers[name].iter().map(u32::to_string).collect())
         }
         Entries::Unsigned => {
             let values = &layout.integers[name];
             let largest = u64::from(values.iter().copied().max().unwrap_or_default());
             let sizes = unsigned(head.language);
-            let kind = sizes.iter().find(|(_, most)| largest <= *most).unwrap_or(&sizes[2]).0;
-            (kind, values.iter().map(u32::to_string).collect())
+            let size = sizes.iter().position(|(_, most)| largest <= *most).unwrap_or(2);
+            (sizes[size].0, 1 << size, values.iter().map(u32::to_string).collect())
         }
     };
     *text += &table_start(head, name, kind, tokens.len());
@@ -249,6 +267,7 @@ fn table(text: &mut String, head: &Head, layout: &Layout, name: &'static str, en
     }
     *text += table_end(head.language);
     text.push('\n');
+    size * tokens.len()
 }
 
 /// The key of a number of this type. Keys are in the order of the numbers, both zeros have the same

@@ -1,4 +1,4 @@
-//! Measures the oracle on model files; `make bench-oracle` calls it.
+//! Measures the oracle on model files; `python -m bench oracle` calls it.
 //!
 //! - `measure proof ORIGINAL OTHER` proves that two models decide alike (exact arithmetic, all
 //!   pairs of classes, one thread), first with all layers and then by the search over boxes alone.

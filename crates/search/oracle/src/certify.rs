@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use secateur_certificate::{BandClaim, Claim, Digest, Slack, Statement, Step, Writer, encode};
+use secateur_certificate::{BandClaim, Claim, Digest, Effect, Slack, Statement, Step, Writer, encode};
 
 use crate::compare::{Compared, Comparison, Verdict};
 use crate::jobs::wire::{In, Out, WireError};
@@ -31,6 +31,11 @@ const SHARDS: usize = 64;
 impl Comparison<'_> {
     /// The claim that a certificate of this comparison makes.
     pub fn claim(&self) -> Claim {
+        if let Some(twins) = self.twins {
+            let band = if self.is_exact() { BandClaim::Exact } else { BandClaim::Score(self.band()) };
+            let local_rounding = self.knows_rounding_by_input();
+            return twins.claim(Effect::Decides { band, local_rounding });
+        }
         let [original, pruned] = self.models().map(Digest::of);
         let band = if self.is_exact() { BandClaim::Exact } else { BandClaim::Score(self.band()) };
         let (domain, local_rounding) = (self.domain(), self.knows_rounding_by_input());
@@ -46,28 +51,28 @@ impl Comparison<'_> {
         options: &Options,
         out: W,
     ) -> io::Result<(Compared, Option<Writer<W>>)> {
-        let recorder = begin(out, &self.claim(), self.layout())?;
-        let subject = || About::decisions(self.models(), self.given_band());
-        let options = resumed(options, &recorder, self.layout(), subject)?;
-        let compared = self.run_with(&options, &mut |question| {
-            let slack = if question.by_input { Slack::Local } else { Slack::Global };
-            let (winner, other) = (question.winner.0, question.other.0);
-            recorder.begin(&Step::System { winner, other, slack });
-        });
-        drop(options);
-        if compared.verdict != Verdict::Identical {
-            return Ok((compared, None));
-        }
-        Ok((compared, Some(finish(recorder)?)))
+        let about = || About::decisions(self.models(), self.given_band());
+        certified(out, &self.claim(), self.layout(), options, about, |options, recorder| {
+            let compared = self.run_with(options, &mut |question| {
+                let slack = if question.by_input { Slack::Local } else { Slack::Global };
+                let (winner, other) = (question.winner.0, question.other.0);
+                recorder.begin(&Step::System { winner, other, slack });
+            });
+            let proved = compared.verdict == Verdict::Identical;
+            (compared, proved)
+        })
     }
 }
 
 impl ScoreComparison<'_> {
     /// The claim that a certificate of this comparison makes.
     pub fn claim(&self, within: f64) -> Claim {
-        let [original, pruned] = self.models().map(Digest::of);
         // Claims have no negative zero.
         let within = within + 0.0;
+        if let Some(twins) = self.twins {
+            return twins.claim(Effect::Apart { within });
+        }
+        let [original, pruned] = self.models().map(Digest::of);
         Claim { original, pruned, statement: Statement::Scores { within }, domain: self.domain() }
     }
 
@@ -79,22 +84,46 @@ impl ScoreComparison<'_> {
         options: &Options,
         out: W,
     ) -> io::Result<(Limit, u64, Option<Writer<W>>)> {
-        let recorder = begin(out, &self.claim(within), self.layout())?;
-        let subject = || About::scores(self.models());
-        let options = resumed(options, &recorder, self.layout(), subject)?;
-        let (limit, nodes) = self.within_with(within, &options, &mut |output, below| {
-            recorder.begin(&Step::ScoreSystem { output: output as u32, below });
+        let about = || About::scores(self.models());
+        let claim = self.claim(within);
+        let certified = certified(out, &claim, self.layout(), options, about, |options, recorder| {
+            let (limit, nodes) = self.within_with(within, options, &mut |output, below| {
+                recorder.begin(&Step::ScoreSystem { output: output as u32, below });
+            });
+            let proved = limit == Limit::Within;
+            ((limit, nodes), proved)
         });
-        drop(options);
-        if limit != Limit::Within {
-            return Ok((limit, nodes, None));
-        }
-        Ok((limit, nodes, Some(finish(recorder)?)))
+        certified.map(|((limit, nodes), writer)| (limit, nodes, writer))
     }
 }
 
+/// Runs a search and writes down its proof. `run` returns its answer, and whether that is a proof;
+/// only then is there a certificate.
+fn certified<W: Write + Send + 'static, T>(
+    out: W,
+    claim: &Claim,
+    layout: &Layout,
+    options: &Options,
+    about: impl FnOnce() -> Arc<About>,
+    run: impl FnOnce(&Options, &Recorder<W>) -> (T, bool),
+) -> io::Result<(T, Option<Writer<W>>)> {
+    let recorder = begin(out, claim, layout)?;
+    let options = resumed(options, &recorder, layout, about)?;
+    let (answer, proved) = run(&options, &recorder);
+    drop(options);
+    if !proved {
+        return Ok((answer, None));
+    }
+    Ok((answer, Some(finish(recorder)?)))
+}
+
+/// The certificate as far as it is written; the search has ended.
+pub(crate) fn finish<W: Write>(recorder: Arc<Recorder<W>>) -> io::Result<Writer<W>> {
+    Arc::into_inner(recorder).expect("the search has ended and nobody else holds the record").finish()
+}
+
 /// Begins a certificate: its claim, and how the trees are laid over each other.
-fn begin<W: Write + Send>(out: W, claim: &Claim, layout: &Layout) -> io::Result<Arc<Recorder<W>>> {
+pub(crate) fn begin<W: Write + Send>(out: W, claim: &Claim, layout: &Layout) -> io::Result<Arc<Recorder<W>>> {
     let mut writer = Writer::new(out, claim)?;
     for piece in layout.pieces() {
         let [original, pruned] = piece.trees().map(<[u32]>::to_vec);
@@ -103,6 +132,11 @@ fn begin<W: Write + Send>(out: W, claim: &Claim, layout: &Layout) -> io::Result<
         }
     }
     Ok(Arc::new(Recorder::new(writer)))
+}
+
+/// The options with the record, for questions without workers and checkpoints.
+pub(crate) fn recorded<W: Write + Send + 'static>(options: &Options, recorder: &Arc<Recorder<W>>) -> Options {
+    Options { record: Some(recorder.clone()), crew: None, ..options.clone() }
 }
 
 /// The options with the record, and with the checkpoint to resume from if there is one.
@@ -125,12 +159,8 @@ fn resumed<W: Write + Send + 'static>(
     Ok(options)
 }
 
-fn finish<W: Write>(recorder: Arc<Recorder<W>>) -> io::Result<Writer<W>> {
-    Arc::into_inner(recorder).expect("the search has ended and nobody else holds the record").finish()
-}
-
 /// Takes the steps of a search and writes them in order.
-struct Recorder<W: Write> {
+pub(crate) struct Recorder<W: Write> {
     /// The stretch that each thread is working on, with the thread's number. Threads whose numbers
     /// are equal modulo the number of shards share a shard.
     shards: Vec<Mutex<Vec<(usize, Stretch)>>>,
@@ -209,7 +239,7 @@ impl<W: Write> Recorder<W> {
     }
 
     /// Begins the section of a system.
-    fn begin(&self, system: &Step) {
+    pub(crate) fn begin(&self, system: &Step) {
         self.collect();
         lock(&self.page).write(system);
     }

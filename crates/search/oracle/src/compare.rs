@@ -24,21 +24,23 @@
 //!
 //! With band zero the claim is about exact arithmetic on both sides, ties included.
 
+use std::sync::Mutex;
 use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex};
 
 use secateur_model::{
     CellId, ClassId, Cut, Decision, Domain, Ensemble, Exact, FeatureId, LabelMatch, LocalRounding,
 };
 
 use crate::fault;
-use crate::jobs::{self, About, Asked, Setup, Task, serve_question};
+use crate::jobs::{self, About, Setup, Task, serve_question};
 use crate::layout::Layout;
 use crate::multipliers;
 use crate::outline::{self, Band, CompareError, Outline};
-use crate::solve::{Answer, Options, gather, proved_at_once, proved_by, solve, solve_from};
+use crate::series::{Series, distinct};
+use crate::solve::{Answer, Options, gather, proved_at_once, proved_by};
 use crate::stop::{SearchBudget, StopReason};
 use crate::system::{Row, System};
+use crate::twins::Twins;
 
 mod judge;
 
@@ -63,6 +65,8 @@ pub struct Comparison<'a> {
     pub(crate) slack: f64,
     /// The second model's rounding by input, if the search needs it.
     pub(crate) local: Option<LocalRounding>,
+    /// The second model is the first one's twin.
+    pub(crate) twins: Option<&'a Twins<'a>>,
 }
 
 /// An input on which the models differ.
@@ -89,6 +93,16 @@ pub enum Verdict {
     Different(Box<Counterexample>),
     /// Neither proved nor refuted.
     Undecided(Undecided),
+}
+
+impl Verdict {
+    /// The input that refutes the claim, if one was found.
+    pub fn example(&self) -> Option<&Counterexample> {
+        match self {
+            Self::Different(example) => Some(example),
+            _ => None,
+        }
+    }
 }
 
 /// Why a comparison has no answer.
@@ -284,14 +298,7 @@ impl<'a> Comparison<'a> {
                 rows.extend(found.iter().map(|cells| self.layout.grid().witness(cells)));
             }
         }
-        let mut seen = Vec::new();
-        rows.retain(|row| {
-            let bits: Vec<u64> = row.iter().map(|value| value.to_bits()).collect();
-            let new = !seen.contains(&bits);
-            seen.push(bits);
-            new
-        });
-        (compared, rows)
+        (compared, distinct(rows))
     }
 
     /// As [`run`](Self::run), and calls `begin` before each pair of classes.
@@ -306,80 +313,49 @@ impl<'a> Comparison<'a> {
         begin: &mut dyn FnMut(Question),
     ) -> (Compared, (ClassId, ClassId)) {
         let count = self.classes.len() as u32;
-        let crew = options.crew.as_ref();
-        let saved = crew.and_then(|crew| crew.saved.as_deref());
-        let (mut nodes, mut pair, mut number) = (saved.map_or(0, |saved| saved.nodes), 0, 0);
-        let open = Arc::new(Mutex::new(saved.and_then(|saved| saved.noted.clone())));
+        let mut series = Series::new(options, || About::decisions(self.read, self.band));
+        let open = series.open.clone();
         let judge = Judge::new(self);
-        let about = crew.map(|_| About::decisions(self.read, self.band));
-        let mut stopped = None;
-        for winner in (0..count).map(ClassId) {
-            for other in (0..count).map(ClassId).filter(|&other| other != winner) {
-                options.progress.begin(pair, u64::from(count) * u64::from(count - 1));
-                pair += 1;
-                if fault::drops_last_pair() && winner.0 + 1 == count && other.0 + 2 == count {
-                    continue;
-                }
-                if let Some(reason) = options.budget.over() {
-                    stopped = Some(reason);
-                    break;
-                }
-                let mut system = self.system(winner, other);
-                let mut by_input = false;
-                if let Some(local) = self.local_system(winner, other)
-                    && !proved_at_once(&system)
-                {
-                    (system, by_input) = (local, true);
-                }
-                if crew.is_some_and(|crew| crew.is_proved(number)) {
-                    number += 1;
-                    continue;
-                }
-                if crew.is_none_or(|crew| crew.saved_at(number).is_none()) {
-                    begin(Question { winner, other, by_input });
-                }
-                let accept = |cells: &[CellId]| judge.differs(cells, &open);
-                let question = jobs::Question::Pair { winner: winner.0, other: other.0, by_input };
-                let asked = about.as_ref().map(|about| Asked {
-                    about: about.clone(),
-                    question,
-                    before: number,
-                    nodes,
-                    noted: open.clone(),
-                });
-                let options = options.asking(asked.as_ref());
-                let saved = options.crew.as_ref().and_then(|crew| crew.saved_at(number));
-                let solved = match saved {
-                    Some(saved) => solve_from(&system, &options, &accept, saved),
-                    None => solve(&system, &options, &accept),
-                };
-                number += 1;
-                nodes += solved.nodes;
-                match solved.answer {
-                    Answer::Proof => {}
-                    Answer::Witnesses(found) => {
-                        let row = self.layout.grid().witness(&found[0]);
-                        let counterexample = judge.counterexample(row, winner);
-                        let verdict = Verdict::Different(Box::new(counterexample));
-                        return (Compared { verdict, nodes }, (winner, other));
-                    }
-                    Answer::Undecided(reason) => stopped = stopped.or(Some(reason)),
-                }
-                if stopped.is_some() {
-                    break;
-                }
+        let accept = |cells: &[CellId]| judge.differs(cells, &open);
+        let classes = || (0..count).map(ClassId);
+        let pairs = classes().flat_map(|winner| classes().map(move |other| (winner, other)));
+        let none = (ClassId(0), ClassId(0));
+        for (pair, (winner, other)) in pairs.filter(|(winner, other)| winner != other).enumerate() {
+            options.progress.begin(pair as u64, u64::from(count) * u64::from(count - 1));
+            if fault::drops_last_pair() && winner.0 + 1 == count && other.0 + 2 == count {
+                continue;
             }
-            if stopped.is_some() {
-                break;
+            let stopped = |reason, nodes| {
+                (Compared { verdict: Verdict::Undecided(Undecided::Stopped(reason)), nodes }, none)
+            };
+            if let Some(reason) = options.budget.over() {
+                return stopped(reason, series.nodes);
+            }
+            let mut system = self.system(winner, other);
+            let mut by_input = false;
+            if let Some(local) = self.local_system(winner, other)
+                && !proved_at_once(&system)
+            {
+                (system, by_input) = (local, true);
+            }
+            let question = jobs::Question::Pair { winner: winner.0, other: other.0, by_input };
+            let answer =
+                series.ask(&system, question, &accept, || begin(Question { winner, other, by_input }));
+            match answer {
+                Answer::Proof => {}
+                Answer::Witnesses(found) => {
+                    let row = self.layout.grid().witness(&found[0]);
+                    let verdict = Verdict::Different(Box::new(judge.counterexample(row, winner)));
+                    return (Compared { verdict, nodes: series.nodes }, (winner, other));
+                }
+                Answer::Undecided(reason) => return stopped(reason, series.nodes),
             }
         }
-        let open = open.lock().expect("no thread panics while it holds the lock").take();
-        let verdict = match (stopped, open) {
-            (Some(reason), _) => Verdict::Undecided(Undecided::Stopped(reason)),
-            (None, Some(row)) => Verdict::Undecided(Undecided::OrderOfAddition(row)),
-            (None, None) => Verdict::Identical,
+        let verdict = match series.left_open() {
+            Some(row) => Verdict::Undecided(Undecided::OrderOfAddition(row)),
+            None => Verdict::Identical,
         };
-        (Compared { verdict, nodes }, (ClassId(0), ClassId(0)))
+        (Compared { verdict, nodes: series.nodes }, none)
     }
 
     /// Answers jobs of this setup; returns the first task that has another setup.
@@ -558,6 +534,7 @@ fn same(a: f64, b: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::solve::solve;
     use fastrand::Rng;
     use secateur_model::{Grid, LeafId, Output};
     use secateur_testkit::{Shape, all_cells, ensemble, mutate};

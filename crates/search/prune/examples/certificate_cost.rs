@@ -1,4 +1,4 @@
-//! Measures what certificates cost; `make bench-prune` and `make bench-certificates` call it.
+//! Measures what certificates cost; `python -m bench prune` and `python -m bench certificates` call it.
 //!
 //! - `certificate_cost search ORIGINAL PRUNED BAND` proves that two models decide alike, without
 //!   keeping the proof.

@@ -263,15 +263,13 @@ fn largest_but(counts: &[u32], class: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use fastrand::Rng;
+    use secateur_testkit::testdata;
 
     use super::*;
 
     fn read(name: &str) -> ModelFile {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/models");
-        ModelFile::read(&folder.join(name)).unwrap()
+        ModelFile::read(&testdata("models").join(name)).unwrap()
     }
 
     fn votes<'a>(table: &[Vec<u32>], class_count: usize, classes: &'a [ClassId]) -> Votes<'a> {

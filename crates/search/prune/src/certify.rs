@@ -5,14 +5,11 @@
 //! called a proof.
 
 use std::io;
-use std::sync::Arc;
 
-use secateur_certificate::{ReadError, Writer};
+use secateur_certificate::ReadError;
 use secateur_checker::{Limits, Proved, Reason, Scorer, Verdict as Checked, check_where};
 use secateur_model::Ensemble;
-use secateur_oracle::{
-    Band, Cancel, CompareError, Limit, Options, Outline, Progress, ScoreComparison, SearchBudget, Verdict,
-};
+use secateur_oracle::{Cancel, Claim, Claimed, CompareError, Options};
 use thiserror::Error;
 
 use crate::bounds::evidence::{Evidence, write_bounds};
@@ -61,100 +58,31 @@ pub enum CertifyError {
     Unreadable(#[from] ReadError),
 }
 
-/// Proves that `pruned` decides as `original` does on every input in the scope of both models
-/// ([`Ensemble::within`]), writes the proof and the evidence of the lower bounds as a certificate,
-/// and has it checked.
+/// Proves that `pruned` keeps of `original` what is claimed, on every input in the scope of both
+/// models ([`Ensemble::within`]), writes the proof and the evidence of the lower bounds as a
+/// certificate, and has it checked. The only limit in the options' budget should be the cancel
+/// switch.
 pub fn certify(
     original: &Ensemble,
     pruned: &Ensemble,
+    claim: Claim,
     evidence: Option<&Evidence>,
-    band: Band,
-    threads: usize,
-    cancel: &Cancel,
-    progress: &Arc<Progress>,
-) -> Result<Certificate, CertifyError> {
-    certify_with(original, pruned, evidence, band, &settings(threads, cancel, progress))
-}
-
-fn settings(threads: usize, cancel: &Cancel, progress: &Arc<Progress>) -> Options {
-    let budget = SearchBudget { cancel: cancel.clone(), ..SearchBudget::unlimited() };
-    Options { budget, threads, progress: progress.clone(), ..Options::unlimited() }
-}
-
-/// As [`certify`], with options of the caller's choice, such as threads or workers. The only limit
-/// in their budget should be the cancel switch.
-pub fn certify_with(
-    original: &Ensemble,
-    pruned: &Ensemble,
-    evidence: Option<&Evidence>,
-    band: Band,
     options: &Options,
 ) -> Result<Certificate, CertifyError> {
     let started = std::time::Instant::now();
     let (budget, cancel) = (&options.budget, &options.budget.cancel);
-    let outline = Outline::new(original, pruned, band)?;
-    let (mut writer, nodes) = if outline.is_same_model() {
-        // A model decides as itself; the checker needs no steps for that.
-        (Writer::new(Vec::new(), &outline.claim_of_same_model())?, 0)
-    } else {
-        let comparison = match outline.lay_out(budget) {
-            Err(CompareError::Stopped(_)) => return Err(CertifyError::Interrupted),
-            comparison => comparison?,
-        };
-        let (compared, writer) = comparison.certify(options, Vec::new())?;
-        let Some(writer) = writer.filter(|_| compared.verdict == Verdict::Identical) else {
-            return Err(if cancel.is_cancelled() {
-                CertifyError::Interrupted
-            } else {
-                CertifyError::NotProved
-            });
-        };
-        (writer, compared.nodes)
+    let claimed = match Claimed::new(original, pruned, claim, budget) {
+        Err(CompareError::Stopped(_)) => return Err(CertifyError::Interrupted),
+        claimed => claimed?,
     };
+    let (_, nodes, writer) = claimed.certify(options, Vec::new())?;
     if cancel.is_cancelled() {
         return Err(CertifyError::Interrupted);
     }
+    let mut writer = writer.ok_or(CertifyError::NotProved)?;
     if let Some(evidence) = evidence {
         write_bounds(evidence, &mut writer)?;
     }
-    let bytes = writer.finish(true)?;
-    let search_seconds = started.elapsed().as_secs_f64();
-    let started = std::time::Instant::now();
-    let proved = have_checked(original, pruned, &bytes, cancel)?;
-    let check_seconds = started.elapsed().as_secs_f64();
-    Ok(Certificate { bytes, proved, nodes, search_seconds, check_seconds })
-}
-
-/// Proves that no score of `pruned` is farther than `within` from that of `original`, on every
-/// input in the scope of both models, writes the proof as a certificate and has it checked.
-pub fn certify_scores(
-    original: &Ensemble,
-    pruned: &Ensemble,
-    within: f64,
-    threads: usize,
-    cancel: &Cancel,
-    progress: &Arc<Progress>,
-) -> Result<Certificate, CertifyError> {
-    certify_scores_with(original, pruned, within, &settings(threads, cancel, progress))
-}
-
-/// As [`certify_scores`], with options of the caller's choice, as in [`certify_with`].
-pub fn certify_scores_with(
-    original: &Ensemble,
-    pruned: &Ensemble,
-    within: f64,
-    options: &Options,
-) -> Result<Certificate, CertifyError> {
-    let started = std::time::Instant::now();
-    let (budget, cancel) = (&options.budget, &options.budget.cancel);
-    let comparison = match ScoreComparison::new(original, pruned, budget) {
-        Err(CompareError::Stopped(_)) => return Err(CertifyError::Interrupted),
-        comparison => comparison?,
-    };
-    let (limit, nodes, writer) = comparison.certify(within, options, Vec::new())?;
-    let Some(writer) = writer.filter(|_| limit == Limit::Within && !cancel.is_cancelled()) else {
-        return Err(if cancel.is_cancelled() { CertifyError::Interrupted } else { CertifyError::NotProved });
-    };
     let bytes = writer.finish(true)?;
     let search_seconds = started.elapsed().as_secs_f64();
     let started = std::time::Instant::now();

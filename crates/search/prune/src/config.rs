@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use secateur_lp::LinearSolver;
 use secateur_model::Domain;
-use secateur_oracle::{Band, Cancel};
+use secateur_oracle::{Cancel, Claim};
 
 use crate::journal::Journal;
 
@@ -99,45 +99,6 @@ impl Choice for Unit {
         ("round", Self::Round, "All trees of a boosting round, one for each class"),
         ("tree", Self::Tree, "Each tree"),
     ];
-}
-
-/// What a pruned model keeps of the original, on every input of the domain.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Claim {
-    /// Its decisions.
-    Decisions {
-        /// The lead up to which nothing is claimed.
-        band: Band,
-    },
-    /// Its scores, with the library's rounding included.
-    Scores {
-        /// How far a score may be from the original's; finite and at least zero.
-        within: f64,
-    },
-}
-
-impl Default for Claim {
-    fn default() -> Self {
-        Self::Decisions { band: Band::Auto }
-    }
-}
-
-impl Claim {
-    /// The band, if the claim is about decisions.
-    pub fn band(self) -> Option<Band> {
-        match self {
-            Self::Decisions { band } => Some(band),
-            Self::Scores { .. } => None,
-        }
-    }
-
-    /// The largest distance, if the claim is about scores.
-    pub fn within(self) -> Option<f64> {
-        match self {
-            Self::Decisions { .. } => None,
-            Self::Scores { within } => Some(within),
-        }
-    }
 }
 
 /// The choices of one run.

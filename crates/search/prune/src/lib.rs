@@ -28,21 +28,18 @@ mod outcome;
 mod passes;
 mod points;
 mod points_only;
-mod rows;
 mod run;
 mod search;
 mod watch;
 
 pub use bounds::cover::{Cover, CoverProof, cheapest_cover, check_cover};
-pub use bounds::cut::{Cut, Cutter, Separating};
+pub use bounds::cut::{ColumnCut, Cutter, Separating};
 pub use bounds::evidence::{Bound, Crossing, Evidence, Term, write_bounds};
 pub use bounds::indispensable::{Indispensable, indispensable};
 pub use candidate::column::{Column, Intercept};
 pub use candidate::plan::Editable;
-pub use certify::{
-    Certificate, CertifyError, certify, certify_scores, certify_scores_with, certify_with, have_checked,
-};
-pub use config::{Choice, Claim, Config, Effort, Moves, Objective, Unit};
+pub use certify::{Certificate, CertifyError, certify, have_checked};
+pub use config::{Choice, Config, Effort, Moves, Objective, Unit};
 pub use journal::Journal;
 pub use outcome::{Fate, Outcome, PruneError, Pruned, Seconds, Size};
 pub use passes::class_changes::class_changes;
@@ -52,12 +49,12 @@ pub use passes::stumps::{Closed, StumpPlan, closed_form};
 pub use points::boundary_walks::near_boundary;
 pub use points::point::{Demand, Points, certain_winner, column_lead, intercept_of};
 pub use points_only::{Scrutiny, Unchecked, prune_unchecked};
-pub use rows::{RowsSeen, rows_seen};
 pub use search::weight_program::Weights;
 pub use watch::{Pass, Status, Watch};
 
 pub use secateur_lp::LinearSolver;
 pub use secateur_model::Domain;
+pub use secateur_oracle::Claim;
 
 use secateur_formats::ModelFile;
 

@@ -10,11 +10,12 @@
 
 use secateur_formats::EditError;
 use secateur_model::Ensemble;
+use secateur_oracle::Claim;
 
 use crate::candidate::column::{columns, intercept};
 use crate::candidate::fold::{Limits, fold_for};
 use crate::candidate::plan::{Editable, refused_tree};
-use crate::config::{Claim, Config, Effort};
+use crate::config::{Config, Effort};
 use crate::outcome::PruneError;
 use crate::passes::eliminate::{drop_unused, influences};
 use crate::passes::reweight::divided;

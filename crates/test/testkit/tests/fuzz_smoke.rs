@@ -2,6 +2,7 @@
 //! inputs that once broke something. Each case must end in time, within an amount of memory that
 //! depends on the size of its input.
 //!
+//! `make test` runs a share of the cases (`SECATEUR_TEST_SHARE`), always the first ones.
 //! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-testkit --test fuzz_smoke` runs longer. The
 //! input of the running case is always in `target/tmp/<target>-case`. If a case fails, hangs or
 //! ends the whole process (stack overflow), its input is found there and should be kept in
@@ -18,6 +19,7 @@ use std::{env, fs};
 
 use peak_alloc::PeakAlloc;
 use secateur_testkit::fuzz::{Target, follow_up, read, read_and_run, unpacked_size};
+use secateur_testkit::share;
 
 #[global_allocator]
 static MEMORY: PeakAlloc = PeakAlloc;
@@ -101,10 +103,10 @@ fn limits(target: Target) -> [(usize, usize); 2] {
     }
 }
 
-fn run(target: Target, cases: u64) {
+fn run(target: Target, cases: usize) {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let cases = env::var("SECATEUR_FUZZ_CASES")
-        .map_or(cases, |text| text.parse().expect("SECATEUR_FUZZ_CASES is a number"));
+        .map_or(share(cases), |text| text.parse().expect("SECATEUR_FUZZ_CASES is a number"));
     let seeds = target.seeds().expect("fixtures can be read");
     assert!(!seeds.is_empty(), "no fixtures for {}", target.name());
     let regressions = target.regressions().expect("regressions can be read");
@@ -118,10 +120,10 @@ fn run(target: Target, cases: u64) {
             case(target, &path.display().to_string(), bytes);
         }
         let mut readable = 0;
-        for number in 0..cases {
+        for number in 0..cases as u64 {
             progress.begin(number);
             let bytes = target.hostile(&seeds, number);
-            readable += u64::from(case(target, &format!("case {number}"), &bytes));
+            readable += usize::from(case(target, &format!("case {number}"), &bytes));
         }
         println!("{}: {cases} hostile inputs, {readable} of them readable", target.name());
         // The changes must not be so wild that only the first lines of a reader are tested.

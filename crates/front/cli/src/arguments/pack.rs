@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use clap::Args;
-use secateur::{LeafBits, ModelFile, SourceLayout};
+use secateur::{
+    ModelFile,
+    pack::{LeafBits, SourceLayout},
+};
 
 use super::domain;
 use crate::verify::{Limit, LimitOrNone};
@@ -111,6 +114,11 @@ pub(crate) struct Pack {
     /// the best model proved; 5m unless given, none for no limit. With --leaves: end the search for a smaller bound by then; 1m unless given
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<LimitOrNone>,
+
+    /// Keep how much of the training data reached each node, so that Python and Rust compute contributions (SHAP values) from
+    /// the .spk file. The file gets four bytes for each node. For XGBoost and LightGBM
+    #[arg(long, conflicts_with = "prune")]
+    pub(crate) contributions: bool,
 
     /// Write the certificate to this file, for secateur-check
     #[arg(long, value_name = "FILE")]

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use secateur::{Choice, Effort, ModelFile, Moves, Objective, Unit};
+use secateur::{
+    Effort,
+    prune::{Choice, Moves, Objective, Unit},
+};
 
-use super::domain;
+use super::Inputs;
 use crate::table::Reading;
 use crate::verify::{BandArgument, LimitOrNone};
 
@@ -106,13 +108,8 @@ pub(crate) struct Prune {
     #[arg(long, value_name = "EPS", allow_negative_numbers = true, conflicts_with_all = ["band", "method"])]
     pub(crate) within: Option<f64>,
 
-    /// Claim only what is in this domain: a TOML file that says which inputs can occur (see the guide, domains)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) domain: Option<PathBuf>,
-
-    /// Leave missing values out: the short form of a domain with `missing = false`
-    #[arg(long, conflicts_with = "domain")]
-    pub(crate) no_missing: bool,
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
 
     /// End after this time with the best model that is proved by then: 500ms, 30s, 10m, 2h, or none for no limit. Without
     /// it a fixed amount of work is done, the same on every machine, for at most 5m: seconds for small models, a minute or
@@ -169,12 +166,6 @@ pub(crate) struct Prune {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-}
-
-impl Prune {
-    pub(crate) fn domain(&self, model: &ModelFile) -> Result<secateur::Domain> {
-        domain(self.domain.as_ref(), self.no_missing, model)
-    }
 }
 
 /// What `prune` keeps.

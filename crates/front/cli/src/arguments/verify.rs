@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
 use clap::Args;
-use secateur::ModelFile;
+use secateur::Question;
 
-use super::domain;
+use super::Inputs;
 use crate::table::Reading;
 use crate::verify::{BandArgument, Limit};
 
@@ -39,36 +38,11 @@ pub(crate) struct Verify {
     /// The second model file
     pub(crate) second: PathBuf,
 
-    /// How near to the first model's decision boundary the claim reaches: auto, 0, or a score
-    #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
-    pub(crate) band: BandArgument,
+    #[command(flatten)]
+    pub(crate) asked: Asked,
 
-    /// Decide by comparing the probability of the second class with P, in place of the library's own rule: the claim is
-    /// about that. For boosted trees with two classes
-    #[arg(long, value_name = "P", conflicts_with_all = ["scores", "report"])]
-    pub(crate) threshold: Option<f64>,
-
-    /// Compare the scores and not the decisions: how far can they be apart, on every input? For classifiers,
-    /// regressors and rankers
-    #[arg(long, conflicts_with = "band")]
-    pub(crate) scores: bool,
-
-    /// With --scores: are they this near to each other everywhere? The search ends when that is known
-    #[arg(long, value_name = "EPS", requires = "scores", allow_negative_numbers = true)]
-    pub(crate) within: Option<f64>,
-
-    /// With --scores: compare on every double, also where one library reads doubles and the other rounds them to f32 first.
-    /// Without this, on the values that both read alike
-    #[arg(long, requires = "scores", conflicts_with = "certificate")]
-    pub(crate) doubles: bool,
-
-    /// Claim only what is in this domain: a TOML file that says which inputs can occur (see the guide, domains)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) domain: Option<PathBuf>,
-
-    /// Leave missing values out: the short form of a domain with `missing = false`
-    #[arg(long, conflicts_with = "domain")]
-    pub(crate) no_missing: bool,
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
 
     /// Stop after this time, undecided: 500ms, 30s, 10m, 2h
     #[arg(long, value_name = "TIME")]
@@ -95,7 +69,7 @@ pub(crate) struct Verify {
     pub(crate) reading: Reading,
 
     /// Write the proof to this file, for secateur-check; it is checked before it gets its name
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "doubles")]
     pub(crate) certificate: Option<PathBuf>,
 
     /// Keep checkpoints in this file, and go on from the one that it holds: of a search that was stopped, killed or ran out of time. The proof is
@@ -104,7 +78,7 @@ pub(crate) struct Verify {
     pub(crate) checkpoint: Option<PathBuf>,
 
     /// Write the answer to this file, as one HTML page
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", conflicts_with = "threshold")]
     pub(crate) report: Option<PathBuf>,
 
     /// Print one JSON object
@@ -138,33 +112,11 @@ pub(crate) struct VerifyMany {
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<PathBuf>,
 
-    /// How near to the first model's decision boundary the claim reaches: auto, 0, or a score
-    #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
-    pub(crate) band: BandArgument,
+    #[command(flatten)]
+    pub(crate) asked: Asked,
 
-    /// Decide by comparing the probability of the second class with P, in place of the library's own rule
-    #[arg(long, value_name = "P", conflicts_with = "scores")]
-    pub(crate) threshold: Option<f64>,
-
-    /// Compare the scores and not the decisions: how far can they be apart, on every input?
-    #[arg(long, conflicts_with = "band")]
-    pub(crate) scores: bool,
-
-    /// With --scores: are they this near to each other everywhere?
-    #[arg(long, value_name = "EPS", requires = "scores", allow_negative_numbers = true)]
-    pub(crate) within: Option<f64>,
-
-    /// With --scores: compare on every double, also where one library rounds them to f32 first
-    #[arg(long, requires = "scores")]
-    pub(crate) doubles: bool,
-
-    /// Claim only what is in this domain: a TOML file that says which inputs can occur
-    #[arg(long, value_name = "FILE")]
-    pub(crate) domain: Option<PathBuf>,
-
-    /// Leave missing values out: the short form of a domain with `missing = false`
-    #[arg(long, conflicts_with = "domain")]
-    pub(crate) no_missing: bool,
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
 
     /// Stop with each pair after this time, undecided: 500ms, 30s, 10m, 2h
     #[arg(long, value_name = "TIME")]
@@ -183,14 +135,39 @@ pub(crate) struct VerifyMany {
     pub(crate) json: bool,
 }
 
-impl Verify {
-    pub(crate) fn domain(&self, first: &ModelFile) -> Result<secateur::Domain> {
-        domain(self.domain.as_ref(), self.no_missing, first)
-    }
+/// The options that say what is asked about two models.
+#[derive(Debug, Args)]
+pub(crate) struct Asked {
+    /// How near to the first model's decision boundary the claim reaches: auto, 0, or a score
+    #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
+    pub(crate) band: BandArgument,
+
+    /// Decide by comparing the probability of the second class with P, in place of the library's own rule: the claim is
+    /// about that. For boosted trees with two classes
+    #[arg(long, value_name = "P", conflicts_with = "scores")]
+    pub(crate) threshold: Option<f64>,
+
+    /// Compare the scores and not the decisions: how far can they be apart, on every input? For classifiers,
+    /// regressors and rankers
+    #[arg(long, conflicts_with = "band")]
+    pub(crate) scores: bool,
+
+    /// With --scores: are they this near to each other everywhere? The search ends when that is known
+    #[arg(long, value_name = "EPS", requires = "scores", allow_negative_numbers = true)]
+    pub(crate) within: Option<f64>,
+
+    /// With --scores: compare on every double, also where one library reads doubles and the other rounds them to f32 first.
+    /// Without this, on the values that both read alike
+    #[arg(long, requires = "scores")]
+    pub(crate) doubles: bool,
 }
 
-impl VerifyMany {
-    pub(crate) fn domain(&self, first: &ModelFile) -> Result<secateur::Domain> {
-        domain(self.domain.as_ref(), self.no_missing, first)
+impl Asked {
+    pub(crate) fn question(&self) -> Question {
+        let &Self { threshold, within, doubles, .. } = self;
+        match self.scores {
+            true => Question::Scores { within, doubles },
+            false => Question::Decisions { band: self.band.0, threshold },
+        }
     }
 }

@@ -8,6 +8,10 @@ use thiserror::Error;
 
 /// The contents of a cell in a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(
+    not(feature = "parquet"),
+    allow(dead_code, reason = "only tables in Parquet have columns of numbers")
+)]
 pub(super) enum Cell<'a> {
     Missing,
     Number(f64),
@@ -24,6 +28,26 @@ impl fmt::Display for Cell<'_> {
             Self::Whole(number) => number.fmt(f),
             Self::Text(text) => text.fmt(f),
         }
+    }
+}
+
+/// The most characters of a cell that are shown: a cell of a table can have megabytes.
+const SHOWN: usize = 64;
+
+impl Cell<'_> {
+    /// The cell as a message shows it.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::Text(text) => shortened(text),
+            _ => self.to_string(),
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
     }
 }
 
@@ -99,7 +123,7 @@ impl Meaning {
                 Ok(number(text).map_or(Value::Unseen(f64::NAN), Value::Known))
             }
             (_, Cell::Text(text)) => number(text).map(Value::Known).ok_or_else(|| BadCell::NotANumber {
-                text: text.to_owned(),
+                text: shortened(text),
                 advice: match self {
                     Self::Number => "leave the field empty where the value is missing, or name the text that says so with --na-values",
                     _ => "the model file has no labels for this column, so give its category codes",
@@ -126,7 +150,7 @@ fn read_hashed(codes: &HashMap<u32, f64>, cell: Cell<'_>) -> Result<Value, BadCe
         Cell::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => (number as i64).to_string(),
         Cell::Number(_) | Cell::Missing => return Err(BadCell::NoCategory),
     };
-    let known = codes.get(&secateur::category_hash(&text));
+    let known = codes.get(&secateur::model::category_hash(&text));
     Ok(known.map_or(Value::Unseen(-1.0), |&code| Value::Known(code)))
 }
 
@@ -151,7 +175,7 @@ impl ClassNames {
         };
         value
             .map(|class| ClassId::new(class as usize))
-            .ok_or_else(|| BadCell::NotAClass { text: cell.to_string() })
+            .ok_or_else(|| BadCell::NotAClass { text: cell.shown() })
     }
 
     fn by_number(&self, number: f64) -> Option<f64> {
@@ -201,7 +225,7 @@ impl Labels {
     }
 
     fn unknown(&self, text: &str) -> Result<Value, BadCell> {
-        self.unseen.map(Value::Unseen).ok_or_else(|| BadCell::UnknownLabel { text: text.to_owned() })
+        self.unseen.map(Value::Unseen).ok_or_else(|| BadCell::UnknownLabel { text: shortened(text) })
     }
 }
 
@@ -293,7 +317,7 @@ mod tests {
 
     #[test]
     fn catboost_hashes_the_text_of_whatever_stands_there() {
-        let labels = ["red", "7"].map(|text| Label::Hash(secateur::category_hash(text)));
+        let labels = ["red", "7"].map(|text| Label::Hash(secateur::model::category_hash(text)));
         let meaning = Meaning::Hash(hashes(&labels));
         let read = |cell| meaning.read(cell).unwrap();
         assert_eq!(read(Cell::Text("red")), Value::Known(0.0));

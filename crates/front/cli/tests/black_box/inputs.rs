@@ -5,10 +5,9 @@
 //! alike on every f32 and differently at the double 0.1: LightGBM returns class 0; XGBoost rounds
 //! the number up to f32 and returns class 1.
 
-use std::path::Path;
 use std::process::Command;
 
-use secateur_testkit::Limited;
+use secateur_testkit::{Limited, testdata};
 use serde_json::Value;
 
 use crate::support::Folder;
@@ -27,7 +26,7 @@ fn check(folder: &Folder, words: &str) -> (i32, String) {
 /// A folder with models of every kind: the name, whether it reads doubles, and its group.
 fn models() -> (Folder, Vec<(&'static str, bool, &'static str)>) {
     let folder = Folder::new();
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata");
+    let data = testdata("");
     for name in [
         "inputs/doubles.txt",
         "inputs/floats.json",

@@ -1,6 +1,8 @@
 //! `secateur pack` and `secateur self-test`: the same bits, the certificate of both steps, and each
 //! refusal.
 
+use secateur_testkit::committed;
+
 use crate::support::{FLOWERS, Folder, LABELS, THREE_CLASSES, UNNAMED};
 
 const TABLE: &str = "length,width,colour\n1,0,red\n3,1,green\n3,2,blue\n,,\n3,nan,mauve\ninf,-INF,blue\n";
@@ -38,8 +40,7 @@ fn scaled_models_and_those_of_several_labels_pack() {
         ("several_labels_threshold.json", "value_0,value_1,value_2,p_0,p_1,p_2\n"),
     ];
     for (name, header) in models {
-        let path = format!("{}/../../../testdata/models/catboost/{name}", env!("CARGO_MANIFEST_DIR"));
-        let model = std::fs::read(path).unwrap();
+        let model = committed(format!("models/catboost/{name}"));
         folder.file(name, &model);
         folder.run(&format!("pack {name} -o model.spk --certificate model.cert")).ok();
         for how in ["--raw", "", "--proba"] {

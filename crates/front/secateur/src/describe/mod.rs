@@ -1,7 +1,7 @@
 //! Describes a model. [`facts`] collects the facts and serialises to JSON; [`layout`] lays them out
 //! for people.
 
-mod decision;
+pub(crate) mod decision;
 mod facts;
 mod layout;
 
@@ -9,7 +9,6 @@ use secateur_formats::ModelFile;
 use secateur_model::{Domain, DomainError};
 use serde_json::Value;
 
-pub use decision::transform_words;
 use facts::Facts;
 
 /// The description of a model, from [`describe`].
@@ -24,7 +23,7 @@ pub struct Description(Facts);
 /// let facts = secateur::describe(&model, None);
 /// assert_eq!(facts.json()["framework"], "lightgbm");
 /// print!("{}", facts.words(false));
-/// # Ok::<(), secateur::FormatError>(())
+/// # Ok::<(), secateur::model::FormatError>(())
 /// ```
 pub fn describe(file: &ModelFile, place: Option<(String, u64)>) -> Description {
     Description(Facts::gather(file, place, file.ensemble(), Value::Null, Vec::new()))

@@ -16,26 +16,28 @@ pub mod unproved;
 mod words;
 
 use std::borrow::Cow;
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use secateur_formats::{Edit, ModelFile};
 use secateur_model::{ClassId, Cut, Ensemble};
-use secateur_oracle::{
-    Cancel, CompareError, Crew, Limit, Options, Outline, ScoreComparison, SearchBudget, Verdict, has_inputs,
+use secateur_oracle::{Cancel, Claimed, CompareError, Crew, Judgement, Options, SearchBudget, has_inputs};
+pub use secateur_prune::{
+    Certificate, CertifyError, Choice, Claim, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass,
+    PruneError, Pruned, Size, Status, Unit, Watch,
 };
-use secateur_prune::{
-    Certificate, CertifyError, Claim, Config, Outcome, Pass, PruneError, Pruned, RowsSeen, Watch,
-    certify_scores_with, certify_with, prune_model, rows_seen, unpruned,
-};
+use secateur_prune::{Config, certify, prune_model, unpruned};
 
-use crate::budget::Budget;
+use crate::budget::{Budget, watch_while};
 use crate::checkpoint::PruneCheckpoint;
 use crate::domain::OutsideRows;
 use crate::error::Error;
+use crate::packed_size::PackedSize;
 use crate::page::History;
+pub use crate::rows::RowsSeen;
+use crate::rows::rows_seen;
 use at_cut::AtCut;
-pub use offers::{Offer, Offers, Way, offers};
+pub use offers::{Way, offers, trial_words};
+pub(crate) use offers::{smaller_claims, try_ways};
 pub(crate) use options::threads;
 pub use options::{PruneOptions, keep_scores};
 pub use score_rows::ScoreRows;
@@ -75,6 +77,9 @@ pub struct Pruning {
     pub interrupted: bool,
     /// Did the limit of [`Budget::standard`] end the search?
     pub met_standard_limit: bool,
+    /// The size and speed of the packed original, if pruning removed little: that is what helps such
+    /// a model. `None` also for a model that cannot be packed.
+    pub pack: Option<PackedSize>,
     /// Where the time went.
     pub seconds: Seconds,
     history: Option<History>,
@@ -135,6 +140,22 @@ pub struct Seconds {
 /// The same input, options and seed give the same bytes, as long as no time limit cuts the search
 /// short.
 pub fn prune(
+    original: &ModelFile,
+    rows: &[f64],
+    options: &PruneOptions,
+    budget: &Budget,
+    watch: &Watch,
+) -> Result<Pruning, Error> {
+    let mut pruning = prune_only(original, rows, options, budget, watch)?;
+    if pruning.has_little() && !pruning.interrupted {
+        pruning.pack = PackedSize::measure(original, rows).ok();
+        pruning.seconds.total = budget.elapsed().as_secs_f64();
+    }
+    Ok(pruning)
+}
+
+/// As [`prune`], without advice if little can be removed.
+fn prune_only(
     original: &ModelFile,
     rows: &[f64],
     options: &PruneOptions,
@@ -215,6 +236,7 @@ fn prune_watched(
         outside,
         interrupted,
         met_standard_limit: budget.has_met_standard(),
+        pack: None,
         seconds,
         history,
     })
@@ -262,17 +284,7 @@ fn at_cut(model: &ModelFile, cut: Option<Cut>) -> Cow<'_, Ensemble> {
 /// Runs the search, and records its status over time if that is wanted.
 fn recorded<T>(watch: &Watch, history: Option<&mut History>, search: impl FnOnce() -> T) -> T {
     let Some(history) = history else { return search() };
-    let (working, done) = mpsc::channel::<()>();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            // The end of the search closes the channel.
-            while done.recv_timeout(RECORD) == Err(RecvTimeoutError::Timeout) {
-                history.note(&watch.status());
-            }
-        });
-        let _working = working;
-        search()
-    })
+    watch_while(RECORD, search, || history.note(&watch.status()))
 }
 
 /// The last part of the pipeline, from the search's answer to what is handed out.
@@ -398,12 +410,9 @@ impl Finish<'_> {
                     crew,
                     ..Options::unlimited()
                 };
-                match self.config.claim {
-                    Claim::Decisions { band } => {
-                        certify_with(&original, theirs, Some(&pruned.evidence), band, &search)
-                    }
-                    Claim::Scores { within } => certify_scores_with(&original, theirs, within, &search),
-                }
+                // A certificate about scores says nothing of lower bounds.
+                let evidence = self.config.claim.band().map(|_| &pruned.evidence);
+                certify(&original, theirs, self.config.claim, evidence, &search)
             };
             let crew = self.options.crew.clone();
             let certified = match self.checkpoint {
@@ -429,26 +438,12 @@ impl Finish<'_> {
             progress: self.watch.search.clone(),
             ..Options::unlimited()
         };
-        let band = match self.config.claim {
-            Claim::Decisions { band } => band,
-            Claim::Scores { within } => {
-                let comparison = match ScoreComparison::new(original, pruned, &options.budget) {
-                    Err(CompareError::Stopped(_)) => return Ok(Proof::Stopped),
-                    comparison => comparison?,
-                };
-                return Ok(match comparison.within(within, &options).0 {
-                    Limit::Within => Proof::Found(None),
-                    _ if stop.is_cancelled() => Proof::Stopped,
-                    _ => Proof::NotProved,
-                });
-            }
-        };
-        let comparison = match Outline::new(original, pruned, band)?.lay_out(&options.budget) {
+        let claimed = match Claimed::new(original, pruned, self.config.claim, &options.budget) {
             Err(CompareError::Stopped(_)) => return Ok(Proof::Stopped),
-            comparison => comparison?,
+            claimed => claimed?,
         };
-        Ok(match comparison.run(&options).verdict {
-            Verdict::Identical => Proof::Found(None),
+        Ok(match claimed.judge(&options).0 {
+            Judgement::Proved => Proof::Found(None),
             _ if stop.is_cancelled() => Proof::Stopped,
             _ => Proof::NotProved,
         })

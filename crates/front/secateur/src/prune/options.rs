@@ -42,7 +42,7 @@ pub struct PruneOptions {
     pub threshold: Option<f64>,
     /// The class of each of the caller's rows if it is known, otherwise empty. Only used to measure
     /// how well the probabilities rank the rows
-    /// ([`ProbabilityShift::auc`](crate::ProbabilityShift::auc)).
+    /// ([`ProbabilityShift::auc`](crate::prune::ProbabilityShift::auc)).
     pub classes: Vec<ClassId>,
     /// The inputs that the claim is about; columns are numbered as in the model.
     pub domain: Domain,
@@ -138,7 +138,7 @@ impl PruneOptions {
 /// are exact, its scores do not change at all.
 ///
 /// ```
-/// use secateur::{Claim, ModelFile, demo, keep_scores};
+/// use secateur::{Claim, demo, ModelFile, prune::keep_scores};
 /// let Claim::Scores { within } = keep_scores(&ModelFile::parse(demo::MODEL)?) else { unreachable!() };
 /// assert!(within < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::places::Places;
 use crate::prune::PruneOptions;
 use crate::text::{counted, entry, grouped, printable};
-use crate::verify::{VerifyOptions, VerifyReport, verify};
+use crate::verify::{Conclusion, Question, VerifyOptions, VerifyReport, verify};
 
 /// How a model without a proof was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +74,9 @@ pub struct Unproved {
 /// What the oracle finds about a model that was made without its proof.
 #[derive(Debug)]
 pub struct Against {
-    /// Its answer for every input of the domain. There is no certificate for it.
-    pub verdict: Verdict,
+    /// Is it known, for every input of the domain, whether the two decide alike? There is no
+    /// certificate for it.
+    pub conclusion: Conclusion,
     json: Value,
     words: String,
 }
@@ -110,8 +111,8 @@ pub fn prune_to_size(
 /// only serve to measure accuracy and may be empty.
 ///
 /// ```
-/// use secateur::unproved::{Scrutiny, prune_without_proof};
-/// use secateur::{Budget, ModelFile, PruneOptions, Watch, demo};
+/// use secateur::prune::unproved::{Scrutiny, prune_without_proof};
+/// use secateur::{Budget, demo, ModelFile, PruneOptions, Watch};
 /// let model = ModelFile::parse(demo::MODEL)?;
 /// let rows = vec![0.0; 10 * model.ensemble().features().len()];
 /// let (options, budget) = (PruneOptions::default(), Budget::default());
@@ -139,7 +140,7 @@ pub fn prune_without_proof(
     let file = super::forest::averaged_file(original, &pruned.file).unwrap_or(pruned.file);
     let mut result = measured(original, file, Method::Search(scrutiny), None, rows, classes, started)?;
     let asked = VerifyOptions {
-        band: options.claim.band().unwrap_or(Band::Auto),
+        question: Question::Decisions { band: options.claim.band().unwrap_or(Band::Auto), threshold: None },
         domain: options.domain.clone(),
         threads: options.threads,
         seed: options.seed,
@@ -148,23 +149,23 @@ pub fn prune_without_proof(
     let answer = verify(original, &result.file, rows, &asked, budget, &watch.search)?;
     let report =
         VerifyReport { first: original, second: &result.file, answer: &answer, places: Places::default() };
-    let words = match &answer.verdict {
-        Verdict::Identical => {
+    let words = match answer.decisions().map(|found| &found.verdict) {
+        Some(Verdict::Identical) => {
             "finds nothing against it on any input; without --method the same is certified".to_owned()
         }
-        Verdict::Different(example) => {
+        Some(Verdict::Different(example)) => {
             let label =
                 |model: &ModelFile, class| printable(&model.ensemble().classes().text(class)).into_owned();
             let [before, after] = example.classes;
             let [before, after] = [label(original, before), label(&result.file, after)];
             format!("finds an input that was {before} and is now {after}; `secateur verify` shows it")
         }
-        Verdict::Undecided(_) => {
+        _ => {
             format!("gives no answer: {}", answer.reason().unwrap_or("it was stopped"))
         }
     };
     let json = report.json();
-    result.oracle = Some(Against { verdict: answer.verdict, json, words });
+    result.oracle = Some(Against { conclusion: answer.conclusion(), json, words });
     result.seconds = started.elapsed().as_secs_f64();
     Ok(result)
 }

@@ -3,7 +3,6 @@
 use secateur_model::{FeatureId, Features, Label, LabelMatch};
 use serde_json::{Map, Value, json};
 
-use super::{VerifyReport, reading};
 use crate::text::{number, printable};
 
 /// How labels were matched, if there are any.
@@ -50,15 +49,8 @@ pub(super) fn domain(labels: &LabelMatch<'_>, features: &Features) -> String {
     if names.is_empty() { String::new() } else { format!("; in {}: category labels alone", names.join(", ")) }
 }
 
-impl VerifyReport<'_> {
-    /// The value of a column in a row, as people read it.
-    pub(super) fn value_words(&self, labels: &LabelMatch<'_>, feature: FeatureId, value: f64) -> String {
-        value_words(labels, feature, value, reading::printed_as(self.models()))
-    }
-}
-
 /// The value of a column in a row, as people read it.
-pub(super) fn value_words(
+pub(crate) fn value_words(
     labels: &LabelMatch<'_>,
     feature: FeatureId,
     value: f64,
@@ -73,7 +65,7 @@ pub(super) fn value_words(
 }
 
 /// The labels of a row by column, for values that stand for labels.
-pub(super) fn of_row(labels: &LabelMatch<'_>, features: &Features, row: &[f64]) -> Map<String, Value> {
+pub(crate) fn of_row(labels: &LabelMatch<'_>, features: &Features, row: &[f64]) -> Map<String, Value> {
     let label = |(index, &value): (usize, &f64)| {
         let feature = FeatureId::new(index);
         let label = labels.label(feature, value)?;

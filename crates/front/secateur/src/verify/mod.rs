@@ -1,6 +1,14 @@
-//! The pipeline of `verify`: do two models decide alike on every input? On request with a
-//! certificate, which is checked before it is handed out; everything within one budget.
+//! The pipeline of `verify`: one question about two models, answered for every input of a domain.
+//! On request with a certificate, which is checked before it is handed out; everything within one
+//! budget.
+//!
+//! # Where to read
+//! [`Question`] says what is asked. Each question has a file of its own, `decisions` and `scores`:
+//! it asks the search, and says what was found. What all questions share is here (the models as
+//! they are compared, the search's settings, the check of the proof, the checkpoint) and in `words`
+//! and `page` (the report). `labels` has the category labels, `reading` the numbers of an input.
 
+mod decisions;
 mod labels;
 mod page;
 mod reading;
@@ -10,40 +18,71 @@ mod words;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use secateur_checker::aligned;
 use secateur_formats::{ModelFile, threshold_cut};
-use secateur_model::{Accepted, ClassId, ClassLabels, Domain, Ensemble, FeatureId};
-use secateur_oracle::{
-    Band, CompareError, Crew, Options, Outline, Progress, SearchBudget, StopReason, Undecided, Verdict,
-    has_inputs,
+use secateur_model::{Accepted, ClassLabels, Domain, Ensemble};
+pub use secateur_oracle::{
+    Band, CompareError, Counterexample, Progress, ScorePoint, StopReason, Undecided, Verdict as Answer,
 };
-use secateur_prune::{CertifyError, RowsSeen, have_checked, rows_seen};
+use secateur_oracle::{Crew, Layout, Options, SearchBudget};
+use secateur_prune::{CertifyError, have_checked};
 
 use crate::budget::Budget;
 use crate::checkpoint::Checkpoint;
-use crate::domain::OutsideRows;
 use crate::error::Error;
 use crate::prune::threads;
-pub use scores::{ScoreOptions, ScoreOutcome, ScoreReport, ScoreVerification, verify_scores};
+pub use decisions::DecisionsFound;
+pub(crate) use decisions::{ROUNDING_NOTE, rounding_words, rows_json};
+pub(crate) use labels::{of_row as row_labels, value_words};
+pub use scores::{ScoreOutcome, ScoresFound};
 pub(crate) use scores::{probability as score_probability, upper};
+use words::Findings;
 pub use words::VerifyReport;
-pub(crate) use words::{ROUNDING_NOTE, json_number, rounding_words, rows_json};
+pub(crate) use words::{json_number, row_json, used_columns};
 
-/// The time that may be spent after the time limit on finding what is still known.
-const AFTER_LIMIT: Duration = Duration::from_millis(200);
+/// What is asked about two models.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Question {
+    /// Do they decide alike?
+    Decisions {
+        /// How near to the first model's decision boundary the claim reaches.
+        band: Band,
+        /// Decide by comparing the probability of class 1 with this number, instead of the
+        /// libraries' own rules. Works for models of two classes whose probability is a logistic
+        /// function of one score. `None` means the libraries' own rules.
+        threshold: Option<f64>,
+    },
+    /// How far can their scores be apart?
+    ///
+    /// A score is the number that the library decides on or predicts from: its raw score, divided
+    /// by the number of trees if the library averages. If one of two binary classifiers has a score
+    /// for each class and the other a single score, the scores of the second class are compared.
+    Scores {
+        /// Ask whether all differences are within this limit, a finite number of at least zero;
+        /// `None` measures the greatest.
+        within: Option<f64>,
+        /// If one library reads doubles and the other rounds them to f32: compare the models on
+        /// every double, and not only on the values that both read alike. There is no certificate
+        /// for that.
+        doubles: bool,
+    },
+}
+
+impl Question {
+    /// Do the models decide alike, wherever the first model's own decision is certain?
+    pub const DECISIONS: Self = Self::Decisions { band: Band::Auto, threshold: None };
+    /// How far can the models' scores be apart?
+    pub const SCORES: Self = Self::Scores { within: None, doubles: false };
+}
 
 /// The choices of a caller of [`verify`].
 #[derive(Clone, Debug)]
 pub struct VerifyOptions {
-    /// How near to the first model's decision boundary the claim reaches.
-    pub band: Band,
-    /// Decide by comparing the probability of class 1 with this number, instead of the libraries'
-    /// own rules. Works for models of two classes whose probability is a logistic function of one
-    /// score. `None` means the libraries' own rules.
-    pub threshold: Option<f64>,
-    /// The inputs that the claim is about; columns are numbered as in the first model.
+    /// What is asked.
+    pub question: Question,
+    /// The inputs that the question is about; columns are numbered as in the first model.
     pub domain: Domain,
     /// Threads of the search; `None` for all cores.
     pub threads: Option<usize>,
@@ -55,18 +94,19 @@ pub struct VerifyOptions {
     /// Classes are matched by them. A certificate is about the files and does not include them.
     pub labels: [Option<ClassLabels>; 2],
     /// Workers that help with questions that take long, instead of threads of this process.
+    /// Measuring how far scores are apart stays in this process.
     pub crew: Option<Crew>,
-    /// Keep checkpoints in this file, and continue from the one that it holds. Checkpoints are not
-    /// trusted: the independent checker verifies the whole proof before the models are called
-    /// alike. The file is removed when the answer is known.
+    /// Keep checkpoints in this file, and continue from the one that it holds; about scores only
+    /// for questions about a limit. Checkpoints are not trusted: the independent checker verifies
+    /// the whole proof before anything is called proved. The file is removed when the answer is
+    /// known.
     pub checkpoint: Option<PathBuf>,
 }
 
 impl Default for VerifyOptions {
     fn default() -> Self {
         Self {
-            band: Band::Auto,
-            threshold: None,
+            question: Question::DECISIONS,
             domain: Domain::everything(),
             threads: None,
             seed: 0,
@@ -78,46 +118,48 @@ impl Default for VerifyOptions {
     }
 }
 
-/// The result of comparing the decisions of two models.
+/// The answer to a question about two models.
 #[derive(Debug)]
 pub struct Verification {
-    /// The answer.
-    pub verdict: Verdict,
-    /// The band of the claim, as a score.
-    pub band: f64,
-    /// The probability of class 1 at which the models decide, if it is not their libraries' own
-    /// rule.
-    pub threshold: Option<f64>,
-    /// Is the claim about exact sums, and not about a library's rounded ones?
-    pub exact: bool,
-    /// Counts over the caller's rows that both models accept; `None` without such rows.
-    pub seen: Option<RowsSeen>,
-    /// The inputs of the claim.
+    /// What was found; there is one variant for each [`Question`].
+    pub found: Found,
+    /// The inputs that the answer is about.
     pub domain: Domain,
     /// The values that both libraries accept.
     pub accepted: Accepted,
-    /// The decimal logarithm of the number of cells of that domain; `None` for every input.
-    pub cells_log10: Option<f64>,
-    /// Rows of the caller that lie outside of the domain; nothing is claimed about them.
-    pub outside: Option<OutsideRows>,
     /// How columns were matched, in words.
     pub matching: &'static str,
-    /// For an undecided comparison: the larger band for which the claim is proved.
-    pub proved_above: Option<f64>,
-    /// The caller's row that the counterexample is near to, and the number of columns in which they
-    /// differ.
-    pub nearest: Option<(usize, usize)>,
     /// Boxes that the search visited.
     pub nodes: u64,
     /// How long it took, from the start of the budget's clock.
     pub seconds: f64,
-    /// The proof that the independent checker accepted, if one was wanted and the models decide
-    /// alike. Also `None` if the time was too short for the check; then the answer was found by the
-    /// search and has not been checked.
+    /// The proof that the independent checker accepted. `None` if none was wanted, if nothing was
+    /// proved, or if the time was too short for the check; then the answer was found by the search
+    /// and has not been checked.
     pub certificate: Option<Vec<u8>>,
     /// The models as they were compared, if that differs from their files: with labels of their
     /// own, and the second with its columns in the order of the first.
     compared: [Option<Ensemble>; 2],
+}
+
+/// What was found, for each [`Question`].
+#[derive(Clone, Debug)]
+pub enum Found {
+    /// About decisions.
+    Decisions(DecisionsFound),
+    /// About scores.
+    Scores(ScoresFound),
+}
+
+/// Is the answer known?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conclusion {
+    /// The answer is proved.
+    Proved,
+    /// An input refutes what was asked.
+    Refuted,
+    /// Neither.
+    Open,
 }
 
 impl Verification {
@@ -126,30 +168,70 @@ impl Verification {
         self.certificate.is_some()
     }
 
-    /// Why there is no answer, in words; `None` where there is one.
+    /// Is the answer known?
+    pub fn conclusion(&self) -> Conclusion {
+        self.findings().conclusion()
+    }
+
+    /// The answer in one word, for scripts.
+    pub fn outcome(&self) -> &'static str {
+        self.findings().outcome()
+    }
+
+    /// Why there is no answer, or why the search ended early, in words.
     pub fn reason(&self) -> Option<&'static str> {
-        match &self.verdict {
-            Verdict::Undecided(why) => Some(words::undecided(why)),
-            _ => None,
+        self.findings().reason()
+    }
+
+    /// The input that the answer shows, in the codes of the first model.
+    pub fn row(&self) -> Option<&[f64]> {
+        self.findings().row()
+    }
+
+    /// What was found about decisions, if the question was about them.
+    pub fn decisions(&self) -> Option<&DecisionsFound> {
+        match &self.found {
+            Found::Decisions(found) => Some(found),
+            Found::Scores(_) => None,
+        }
+    }
+
+    /// What was found about scores, if the question was about them.
+    pub fn scores(&self) -> Option<&ScoresFound> {
+        match &self.found {
+            Found::Scores(found) => Some(found),
+            Found::Decisions(_) => None,
+        }
+    }
+
+    fn findings(&self) -> &dyn Findings {
+        match &self.found {
+            Found::Decisions(found) => found,
+            Found::Scores(found) => found,
         }
     }
 }
 
-/// Proves that two models of any supported formats decide alike on every input of the domain, or
-/// finds an input on which they differ.
+/// Answers a question about two models of any supported formats, for every input of a domain: a
+/// proof, or an input that refutes it. By default: do they decide alike?
 ///
 /// Columns are matched by name if both models have names, otherwise by order. `rows` are starting
 /// points of the search, one row of the first model's features after the other, and may be empty; a
-/// counterexample is moved as near to one of them as possible. `progress` tells another thread how
-/// far the search has come.
+/// counterexample about decisions is moved as near to one of them as possible. `progress` tells
+/// another thread how far the search has come.
 ///
 /// ```
-/// use secateur::{Answer, Budget, ModelFile, VerifyOptions, demo, verify};
+/// use secateur::{Budget, demo, ModelFile, Question, Conclusion, verify, VerifyOptions};
 /// let model = ModelFile::parse(demo::MODEL)?;
 /// let options = VerifyOptions { certificate: true, ..VerifyOptions::default() };
-/// let found = verify(&model, &model, &[], &options, &Budget::default(), &Default::default())?;
-/// assert_eq!(found.verdict, Answer::Identical);
-/// assert!(found.checked());
+/// let same = verify(&model, &model, &[], &options, &Budget::default(), &Default::default())?;
+/// assert_eq!(same.conclusion(), Conclusion::Proved);
+/// assert!(same.checked());
+///
+/// let options = VerifyOptions { question: Question::SCORES, ..VerifyOptions::default() };
+/// let apart = verify(&model, &model, &[], &options, &Budget::default(), &Default::default())?;
+/// // Both models are the same, but the bound allows for the rounding of each sum.
+/// assert!(apart.scores().unwrap().at_most.unwrap() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn verify(
@@ -160,12 +242,17 @@ pub fn verify(
     budget: &Budget,
     progress: &Arc<Progress>,
 ) -> Result<Verification, Error> {
+    if let Question::Scores { within: Some(within), .. } = options.question
+        && !(within >= 0.0 && within.is_finite())
+    {
+        return Err(Error::ScoreLimit { within });
+    }
     let with_labels = |file: &ModelFile, labels: &Option<ClassLabels>| {
         labels.as_ref().and_then(|labels| file.ensemble().with_classes(labels.clone()))
     };
     let mut labelled = with_labels(first, &options.labels[0]);
     let mut other = with_labels(second, &options.labels[1]);
-    if let Some(threshold) = options.threshold {
+    if let Question::Decisions { threshold: Some(threshold), .. } = options.question {
         let cuts = [threshold_cut(first, threshold)?, threshold_cut(second, threshold)?];
         labelled = labelled.as_ref().unwrap_or(first.ensemble()).cut_at(cuts[0]);
         other = other.as_ref().unwrap_or(second.ensemble()).cut_at(cuts[1]);
@@ -173,39 +260,15 @@ pub fn verify(
     let ours = labelled.as_ref().unwrap_or(first.ensemble()).within(&options.domain);
     let ours = ours.map_err(CompareError::from)?;
     let ours = ours.as_ref();
-    has_inputs(ours.domain()).map_err(CompareError::from)?;
     let (aligned, matching) = align(ours, other.as_ref().unwrap_or(second.ensemble()));
     other = aligned.or(other);
     let theirs = other.as_ref().unwrap_or(second.ensemble());
-    let outline = Outline::new(ours, theirs, options.band)?;
-    if options.threshold.is_some() && outline.class_in_second(ClassId(1)) != ClassId(1) {
-        return Err(Error::ThresholdClasses);
+    let mut answer = Call { models: [ours, theirs], rows, options, budget, progress }.answer(matching)?;
+    if let Found::Scores(found) = &mut answer.found {
+        found.probability = found.at_most.and_then(|most| score_probability([first, second], most));
     }
-    let (band, domain, accepted) = (outline.band(), outline.domain(), *outline.accepted());
-    let cells_log10 = if domain.is_everything() { None } else { outline.log10_cells() };
-    let outside = OutsideRows::find(ours, rows);
-    let seen = seen_rows(&outline, rows, options.band)?;
-    let found = search(outline, [ours, theirs], rows, options, budget, progress)?;
-    let Found { verdict, nodes, nearest, proved_above, certificate } = found;
-    let seconds = budget.elapsed().as_secs_f64();
-    Ok(Verification {
-        verdict,
-        band,
-        threshold: options.threshold,
-        exact: options.band == Band::Exact,
-        seen,
-        domain,
-        accepted,
-        cells_log10,
-        outside,
-        matching,
-        proved_above,
-        nearest,
-        nodes,
-        seconds,
-        certificate,
-        compared: [labelled, other],
-    })
+    answer.compared = [labelled, other];
+    Ok(answer)
 }
 
 /// As [`verify`], for two models that need no matching: the second has the columns and classes of
@@ -217,150 +280,124 @@ pub(crate) fn verify_models(
     budget: &Budget,
     progress: &Arc<Progress>,
 ) -> Result<Verification, Error> {
-    let outline = Outline::new(ours, &theirs, options.band)?;
-    let (band, domain, accepted) = (outline.band(), outline.domain(), *outline.accepted());
-    let cells_log10 = if domain.is_everything() { None } else { outline.log10_cells() };
-    let found = search(outline, [ours, &theirs], &[], options, budget, progress)?;
-    Ok(Verification {
-        verdict: found.verdict,
-        band,
-        threshold: None,
-        exact: options.band == Band::Exact,
-        seen: None,
-        domain,
-        accepted,
-        cells_log10,
-        outside: None,
-        matching: "by order",
-        proved_above: found.proved_above,
-        nearest: None,
-        nodes: found.nodes,
-        seconds: budget.elapsed().as_secs_f64(),
-        certificate: found.certificate,
-        compared: [Some(ours.clone()), Some(theirs)],
-    })
+    let call = Call { models: [ours, &theirs], rows: &[], options, budget, progress };
+    let mut answer = call.answer("by order")?;
+    answer.compared = [Some(ours.clone()), Some(theirs)];
+    Ok(answer)
 }
 
-/// Evaluates the rows that both models accept.
-fn seen_rows(outline: &Outline<'_>, rows: &[f64], band: Band) -> Result<Option<RowsSeen>, Error> {
-    // The models with matched labels are used: a row holds the first model's codes, which the
-    // second may not share.
-    let models = outline.labels().models();
-    let width = models[0].features().len().max(1);
-    let is_label = |(at, &value): (usize, &f64)| {
-        let categories = models[0].features().categories(FeatureId::new(at));
-        value.is_nan() || categories.is_none_or(|categories| categories.accepts(value))
-    };
-    let accepted =
-        |row: &&[f64]| row.iter().enumerate().all(is_label) && models.iter().all(|model| model.accepts(row));
-    let rows: Vec<f64> = rows.chunks_exact(width).filter(accepted).flatten().copied().collect();
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(rows_seen(models, &|class| outline.class_in_second(class), &rows, band, outline.band())?))
+/// A call of [`verify`], with the two models as they are compared.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    models: [&'a Ensemble; 2],
+    rows: &'a [f64],
+    options: &'a VerifyOptions,
+    budget: &'a Budget,
+    progress: &'a Arc<Progress>,
 }
 
-/// What a search found.
-struct Found {
-    verdict: Verdict,
+/// What a question's own file returns.
+struct Answered {
+    found: Found,
+    domain: Domain,
+    accepted: Accepted,
     nodes: u64,
-    nearest: Option<(usize, usize)>,
-    proved_above: Option<f64>,
     certificate: Option<Vec<u8>>,
 }
 
-impl Found {
-    /// An answer that needed no search.
-    fn at_once(verdict: Verdict) -> Self {
-        Self { verdict, nodes: 0, nearest: None, proved_above: None, certificate: None }
+impl<'a> Call<'a> {
+    fn answer(&self, matching: &'static str) -> Result<Verification, Error> {
+        let answered = match self.options.question {
+            Question::Decisions { band, threshold } => decisions::answer(self, band, threshold),
+            Question::Scores { within, doubles } => scores::answer(self, within, doubles),
+        };
+        let Answered { found, domain, accepted, nodes, certificate } = answered?;
+        let seconds = self.budget.elapsed().as_secs_f64();
+        let compared = [None, None];
+        Ok(Verification { found, domain, accepted, matching, nodes, seconds, certificate, compared })
+    }
+
+    /// Begins the search: opens the checkpoint, and sets time aside for the certificate.
+    fn search(self) -> Result<Search<'a>, Error> {
+        let checkpoint = self.options.checkpoint.as_deref().map(Checkpoint::open).transpose()?;
+        let certifies = self.options.certificate || checkpoint.is_some();
+        Ok(Search { call: self, checkpoint, certifies, deadline: self.budget.search_deadline(certifies) })
+    }
+
+    /// The budget of a search that ends at this deadline.
+    fn until(&self, deadline: Option<Instant>) -> SearchBudget {
+        SearchBudget { deadline, cancel: self.budget.cancel(), ..SearchBudget::unlimited() }
     }
 }
 
-fn search(
-    outline: Outline<'_>,
-    [ours, theirs]: [&Ensemble; 2],
-    rows: &[f64],
-    options: &VerifyOptions,
-    budget: &Budget,
-    progress: &Arc<Progress>,
-) -> Result<Found, Error> {
-    // For a model and itself the answer is known without a search, unless a proof is to be written.
-    if !options.certificate && outline.is_same_model() {
-        return Ok(Found::at_once(Verdict::Identical));
-    }
-    let checkpoint = options.checkpoint.as_deref().map(Checkpoint::open).transpose()?;
-    let certifies = options.certificate || checkpoint.is_some();
-    let deadline = budget.search_deadline(certifies);
-    let limited = |deadline| SearchBudget { deadline, cancel: budget.cancel(), ..SearchBudget::unlimited() };
-    // Even with no time left, small models are laid out, so that the result can say what is known.
-    let least = Instant::now() + AFTER_LIMIT;
-    let comparison = match outline.lay_out(&limited(deadline.map(|deadline| deadline.max(least)))) {
-        Ok(comparison) => comparison,
-        Err(CompareError::Stopped(reason)) => {
-            return Ok(Found::at_once(Verdict::Undecided(Undecided::Stopped(reason))));
-        }
-        Err(error) => return Err(error.into()),
-    };
-    let width = ours.features().len().max(1);
-    let settings = Options {
-        budget: limited(deadline),
-        threads: threads(options.threads),
-        seed: options.seed,
-        starts: rows.chunks_exact(width).filter_map(|row| comparison.layout().cells_of(row)).collect(),
-        progress: progress.clone(),
-        crew: match &checkpoint {
-            Some(checkpoint) => Some(checkpoint.crew(options.crew.clone())),
-            None => options.crew.clone(),
-        },
-        ..Options::unlimited()
-    };
-    let failed = |error: Error| match &checkpoint {
-        Some(checkpoint) => checkpoint.failed(error),
-        None => error,
-    };
-    let (compared, proof) = if certifies {
-        let (compared, writer) =
-            comparison.certify(&settings, Vec::new()).map_err(|error| failed(error.into()))?;
-        (compared, writer.map(|writer| writer.finish(true)).transpose()?)
-    } else {
-        (comparison.run(&settings), None)
-    };
-    let certificate = match proof {
-        None => None,
-        Some(bytes) => match budget.finishing(|stop| have_checked(ours, theirs, &bytes, stop)) {
-            Ok(_) => Some(bytes),
-            Err(CertifyError::Interrupted) => None,
-            Err(error) => return Err(failed(error.into())),
-        },
-    };
-    let (mut verdict, mut nearest) = (compared.verdict, None);
-    if let Some(checkpoint) = &checkpoint {
-        if let Verdict::Undecided(Undecided::Stopped(reason)) = verdict {
-            checkpoint.stopped(reason)?;
-        }
-        if verdict == Verdict::Identical && certificate.is_none() {
-            // A proof that begins with a checkpoint counts only after its check.
-            let cancelled = budget.is_cancelled();
-            let reason = if cancelled { StopReason::Cancelled } else { StopReason::Time };
-            verdict = Verdict::Undecided(Undecided::Stopped(reason));
-        } else if !matches!(verdict, Verdict::Undecided(Undecided::Stopped(_))) {
-            checkpoint.done();
+/// The search of a call.
+struct Search<'a> {
+    call: Call<'a>,
+    checkpoint: Option<Checkpoint>,
+    /// Is a proof written down?
+    certifies: bool,
+    deadline: Option<Instant>,
+}
+
+impl Search<'_> {
+    /// The settings of a search over this layout.
+    fn settings(&self, layout: &Layout) -> Options {
+        let Call { models, rows, options, progress, .. } = self.call;
+        let width = models[0].features().len().max(1);
+        Options {
+            budget: self.call.until(self.deadline),
+            threads: threads(options.threads),
+            seed: options.seed,
+            starts: rows.chunks_exact(width).filter_map(|row| layout.cells_of(row)).collect(),
+            progress: progress.clone(),
+            crew: match &self.checkpoint {
+                Some(checkpoint) => Some(checkpoint.crew(options.crew.clone())),
+                None => options.crew.clone(),
+            },
+            ..Options::unlimited()
         }
     }
-    if let Verdict::Different(example) = &mut verdict
-        && let Some((near, row, distance)) = comparison.nearest(example, rows)
-    {
-        nearest = Some((row, distance));
-        **example = near;
-    }
-    let proved_above = match verdict {
-        // Finding what is known all the same may exceed the limit by AFTER_LIMIT.
-        Verdict::Undecided(_) if !budget.is_cancelled() => {
-            comparison.proved_above(&limited(deadline.map(|_| Instant::now() + AFTER_LIMIT)))
+
+    /// The caller's error for a failed search, which is about the checkpoint if the search may have
+    /// continued from one.
+    fn failed(&self, error: impl Into<Error>) -> Error {
+        match &self.checkpoint {
+            Some(checkpoint) => checkpoint.failed(error.into()),
+            None => error.into(),
         }
-        _ => None,
-    };
-    Ok(Found { verdict, nodes: compared.nodes, nearest, proved_above, certificate })
+    }
+
+    /// Has the checker verify a proof; `None` if the time is too short.
+    fn checked(&self, proof: Option<Vec<u8>>) -> Result<Option<Vec<u8>>, Error> {
+        let Some(bytes) = proof else { return Ok(None) };
+        let [ours, theirs] = self.call.models;
+        match self.call.budget.finishing(|stop| have_checked(ours, theirs, &bytes, stop)) {
+            Ok(_) => Ok(Some(bytes)),
+            Err(CertifyError::Interrupted) => Ok(None),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Ends the checkpoint of a search with this answer. `stopped` says why the search ended early.
+    /// Returns the reason why the answer does not count, if it does not: a proof that begins with a
+    /// checkpoint counts only after its check.
+    fn close(
+        &self,
+        conclusion: Conclusion,
+        stopped: Option<StopReason>,
+        checked: bool,
+    ) -> Result<Option<StopReason>, Error> {
+        let Some(checkpoint) = &self.checkpoint else { return Ok(None) };
+        if let Some(reason) = stopped {
+            return checkpoint.stopped(reason).map(|()| None);
+        }
+        if conclusion == Conclusion::Proved && !checked {
+            let cancelled = self.call.budget.is_cancelled();
+            return Ok(Some(if cancelled { StopReason::Cancelled } else { StopReason::Time }));
+        }
+        checkpoint.done();
+        Ok(None)
+    }
 }
 
 /// The second model with its columns in the order of the first, if both have names; and how columns

@@ -1,57 +1,17 @@
-//! The pipeline of `verify --scores`: how far can the scores of two models be apart on the inputs
-//! of a domain? Answers with bounds from both sides on the greatest difference, or says whether it
-//! is within a limit.
+//! The question about scores: how far can the scores of two models be apart on the inputs of a
+//! domain? The answer has bounds from both sides on the greatest difference, or says whether it is
+//! within a limit.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-
-use secateur_formats::{DomainFile, ModelFile};
-use secateur_model::{
-    Accepted, ClassId, ClassLabels, Decision, Domain, Ensemble, FeatureId, Grid, LabelMatch, NumberType,
-};
-use secateur_oracle::{
-    CompareError, Crew, Limit, Options, Progress, ScoreComparison, ScorePoint, SearchBudget, StopReason,
-};
-use secateur_prune::{CertifyError, have_checked};
+use secateur_formats::ModelFile;
+use secateur_model::{ClassId, Decision, Ensemble, Grid, LabelMatch, NumberType};
+use secateur_oracle::{CompareError, Limit, Options, ScoreComparison, ScorePoint, StopReason};
+use secateur_report as page;
 use serde_json::{Map, Value, json};
 
-use super::{align, labels, words};
-use crate::budget::Budget;
-use crate::checkpoint::Checkpoint;
-use crate::domain::{begin, inputs_words};
+use super::words::{Findings, Line, row_json, stopped};
+use super::{Answered, Call, Conclusion, Found, Search, VerifyReport, labels, score_page};
 use crate::error::Error;
-use crate::prune::threads;
-use crate::text::{counted, entry, number, plain, printable};
-
-/// The choices of a caller of [`verify_scores`].
-#[derive(Clone, Debug, Default)]
-pub struct ScoreOptions {
-    /// Ask whether all differences are within this limit, a finite number of at least zero; `None`
-    /// measures the greatest.
-    pub within: Option<f64>,
-    /// The inputs that the question is about.
-    pub domain: Domain,
-    /// If one library reads doubles and the other rounds them to f32: compare the models on every
-    /// double, and not only on the values that both read alike. There is no certificate for that.
-    pub doubles: bool,
-    /// Threads of the search; `None` for all cores.
-    pub threads: Option<usize>,
-    /// The seed of random choices.
-    pub seed: u64,
-    /// Write the proof to a certificate, and have the independent checker verify it: that all
-    /// differences are within the limit or, without a limit, within the measured bound.
-    pub certificate: bool,
-    /// Class labels of the two models that their files do not contain, but a live object returns. A
-    /// certificate is about the files and does not include them.
-    pub labels: [Option<ClassLabels>; 2],
-    /// Workers that help with questions about a limit that take long, instead of threads of this
-    /// process. Measuring stays in this process.
-    pub crew: Option<Crew>,
-    /// Keep checkpoints in this file, as for
-    /// [`VerifyOptions::checkpoint`](crate::VerifyOptions::checkpoint); only for questions about a
-    /// limit.
-    pub checkpoint: Option<PathBuf>,
-}
+use crate::text::{number, plain, printable};
 
 /// The answer about scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,28 +26,17 @@ pub enum ScoreOutcome {
     Undecided,
 }
 
-impl ScoreOutcome {
-    /// The outcome in one word, for scripts.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Within => "within",
-            Self::Exceeds => "exceeds",
-            Self::Measured => "measured",
-            Self::Undecided => "undecided",
-        }
-    }
-}
-
-/// The result of comparing the scores of two models.
-#[derive(Debug)]
-pub struct ScoreVerification {
+/// What was found about the scores of two models.
+#[derive(Clone, Debug)]
+pub struct ScoresFound {
     /// The answer.
     pub outcome: ScoreOutcome,
     /// The limit that was asked about.
     pub within: Option<f64>,
     /// A bound on the distance of scores on all inputs of the domain, including the rounding of
-    /// both libraries: proved by the search, and by [`certificate`](Self::certificate) if there is
-    /// one. `None` if nothing was proved.
+    /// both libraries: proved by the search, and by
+    /// [`Verification::certificate`](crate::Verification::certificate) if there is one. `None` if
+    /// nothing was proved.
     pub at_most: Option<f64>,
     /// The part of `at_most` that comes from the rounding of both libraries, if it was measured.
     pub rounding: Option<f64>,
@@ -102,160 +51,69 @@ pub struct ScoreVerification {
     /// probability differs by more than this. Rounding in a library's exponential function and
     /// float type is not included.
     pub probability: Option<f64>,
-    /// The inputs that the answer is about.
-    pub domain: Domain,
-    /// The values that both libraries accept.
-    pub accepted: Accepted,
     /// The index of the library that rounds the doubles that the other reads, if every double is
-    /// meant ([`ScoreOptions::doubles`]) and this makes a difference.
+    /// meant and this makes a difference.
     pub rounds: Option<usize>,
-    /// How columns were matched, in words.
-    pub matching: &'static str,
     /// Which sum of the first model is compared with which sum of the second, output by output;
     /// empty if the models could not be laid out in time.
     pub outputs: Vec<[usize; 2]>,
-    /// Boxes that the search visited.
-    pub nodes: u64,
-    /// How long it took, from the start of the budget's clock.
-    pub seconds: f64,
-    /// The proof, accepted by the independent checker, that no difference is larger than `at_most`.
-    /// `None` if none was wanted, if nothing was proved, or if the time was too short for the
-    /// check; then the answer was found by the search and has not been checked.
-    pub certificate: Option<Vec<u8>>,
-    compared: [Option<Ensemble>; 2],
 }
 
-impl ScoreVerification {
-    /// Has the independent checker accepted the proof?
-    pub fn checked(&self) -> bool {
-        self.certificate.is_some()
-    }
-}
-
-/// Bounds how far the scores of two models can be apart on the inputs of the domain: a proved upper
-/// bound, and an input that shows a distance as a lower bound. With a limit: says whether all
-/// differences are within it.
-///
-/// A score is the number that the library decides on or predicts from: its raw score, divided by
-/// the number of trees if the library averages. If one of two binary classifiers has a score for
-/// each class and the other a single score, the scores of the second class are compared. Columns
-/// are matched by name if both models have names, otherwise by order. `rows` are starting points of
-/// the search and may be empty.
-///
-/// ```
-/// use secateur::{Budget, ModelFile, ScoreOptions, demo, verify_scores};
-/// let model = ModelFile::parse(demo::MODEL)?;
-/// let found = verify_scores(&model, &model, &[], &ScoreOptions::default(), &Budget::default(), &Default::default())?;
-/// // Both models are the same, but the bound allows for the rounding of each sum.
-/// assert!(found.at_most.unwrap() < 1e-12);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn verify_scores(
-    first: &ModelFile,
-    second: &ModelFile,
-    rows: &[f64],
-    options: &ScoreOptions,
-    budget: &Budget,
-    progress: &Arc<Progress>,
-) -> Result<ScoreVerification, Error> {
-    if let Some(within) = options.within.filter(|within| !(*within >= 0.0 && within.is_finite())) {
-        return Err(Error::ScoreLimit { within });
-    }
-    let with_labels = |file: &ModelFile, labels: &Option<ClassLabels>| {
-        labels.as_ref().and_then(|labels| file.ensemble().with_classes(labels.clone()))
-    };
-    let labelled = with_labels(first, &options.labels[0]);
-    let mut other = with_labels(second, &options.labels[1]);
-    let ours = labelled.as_ref().unwrap_or(first.ensemble()).within(&options.domain);
-    let ours = ours.map_err(CompareError::from)?;
-    let ours = ours.as_ref();
-    let (aligned, matching) = align(ours, other.as_ref().unwrap_or(second.ensemble()));
-    other = aligned.or(other);
-    let theirs = other.as_ref().unwrap_or(second.ensemble());
-    let mixed = options.doubles && ours.intake().number != theirs.intake().number;
-    if mixed && !ours.domain().wheres().is_empty() {
+/// Answers the question.
+pub(super) fn answer(call: &Call<'_>, within: Option<f64>, doubles: bool) -> Result<Answered, Error> {
+    let given = call.models;
+    let mixed = doubles && given[0].intake().number != given[1].intake().number;
+    if mixed && !given[0].domain().wheres().is_empty() {
         return Err(CompareError::ScoresWhere.into());
     }
     let read = match mixed {
-        true => Some(every_double([ours, theirs], options.certificate)?),
+        true => Some(every_double(given, call.options.certificate)?),
         false => None,
     };
-    let [ours, theirs] = read.as_ref().map_or([ours, theirs], |[ours, theirs]| [ours, theirs]);
-    if options.checkpoint.is_some() && (options.within.is_none() || mixed) {
+    let models = read.as_ref().map_or(given, |[ours, theirs]| [ours, theirs]);
+    if call.options.checkpoint.is_some() && (within.is_none() || mixed) {
         return Err(Error::CheckpointScores);
     }
-    let checkpoint = options.checkpoint.as_deref().map(Checkpoint::open).transpose()?;
-    let certifies = options.certificate || checkpoint.is_some();
-    let deadline = budget.search_deadline(certifies);
-    let limits = SearchBudget { deadline, cancel: budget.cancel(), ..SearchBudget::unlimited() };
-    let laid_out = match ScoreComparison::new(ours, theirs, &limits) {
+    let search = Call { models, ..*call }.search()?;
+    let laid_out = match ScoreComparison::new(models[0], models[1], &call.until(search.deadline)) {
         Ok(comparison) => Ok(comparison),
         Err(CompareError::Stopped(reason)) => Err(reason),
         Err(error) => return Err(error.into()),
     };
-    let mut found = ScoreVerification {
+    let mut found = ScoresFound {
         outcome: ScoreOutcome::Measured,
-        within: options.within,
+        within,
         at_most: None,
         rounding: None,
         at_least: None,
         ended: false,
         reason: None,
         probability: None,
-        domain: ours.domain().clone(),
-        rounds: mixed.then(|| usize::from(first.ensemble().intake().number == NumberType::F64)),
-        accepted: Grid::common_intake(&[ours, theirs]).map_err(CompareError::from)?,
-        matching,
+        rounds: mixed.then(|| usize::from(given[0].intake().number == NumberType::F64)),
         outputs: Vec::new(),
-        nodes: 0,
-        seconds: 0.0,
-        certificate: None,
-        compared: [None, None],
     };
+    let accepted = Grid::common_intake(&models).map_err(CompareError::from)?;
+    let (mut domain, mut nodes, mut certificate) = (models[0].domain().clone(), 0, None);
     match laid_out {
         Ok(comparison) => {
-            let failed = |error: Error| match &checkpoint {
-                Some(checkpoint) => checkpoint.failed(error),
-                None => error,
+            domain = comparison.domain();
+            found.outputs = comparison.outputs();
+            (nodes, certificate) = match within {
+                None => measure(&search, &comparison, &mut found)?,
+                Some(within) => ask(&search, &comparison, within, &mut found)?,
             };
-            let road = (options, checkpoint.as_ref());
-            let proof =
-                search(&comparison, rows, road, limits, budget, progress, &mut found).map_err(failed)?;
-            if let Some(bytes) = proof {
-                found.certificate = match budget.finishing(|stop| have_checked(ours, theirs, &bytes, stop)) {
-                    Ok(_) => Some(bytes),
-                    Err(CertifyError::Interrupted) => None,
-                    Err(error) => return Err(failed(error.into())),
-                };
-            }
-            if let Some(checkpoint) = &checkpoint {
-                if found.outcome == ScoreOutcome::Within && found.certificate.is_none() {
-                    // A proof that begins with a checkpoint counts only after its check.
-                    (found.outcome, found.at_most) = (ScoreOutcome::Undecided, None);
-                    found.reason = Some(stopped(StopReason::Time));
-                } else if found.outcome != ScoreOutcome::Undecided {
-                    checkpoint.done();
-                }
-            }
         }
-        Err(reason) => {
-            found.outcome = ScoreOutcome::Undecided;
-            found.reason = Some(stopped(reason));
-        }
+        Err(reason) => found.is_open(stopped(reason)),
     }
     // A double that one library reads as an infinity and refuses is no example.
-    let refused = |point: &ScorePoint| [first, second].iter().any(|file| !takes(file.ensemble(), &point.row));
+    let refused = |point: &ScorePoint| given.iter().any(|model| !takes(model, &point.row));
     if mixed && found.at_least.as_ref().is_some_and(refused) {
         found.at_least = None;
         if found.outcome == ScoreOutcome::Exceeds {
-            found.outcome = ScoreOutcome::Undecided;
-            found.reason = Some("the input that was found is too large for one of the libraries");
+            found.is_open("the input that was found is too large for one of the libraries");
         }
     }
-    found.probability = found.at_most.and_then(|most| probability([first, second], most));
-    found.compared = [labelled, other];
-    found.seconds = budget.elapsed().as_secs_f64();
-    Ok(found)
+    Ok(Answered { found: Found::Scores(found), domain, accepted, nodes, certificate })
 }
 
 /// The two models, changed to read doubles.
@@ -274,93 +132,302 @@ fn takes(model: &Ensemble, row: &[f64]) -> bool {
     row.iter().all(|&value| value.is_nan() || model.intake().read(value).is_some())
 }
 
-/// Asks the question and records the answer; returns the bytes of its proof if one is wanted.
-fn search(
+/// The number of boxes that the search visited, and the proof that the checker accepted.
+type Searched = (u64, Option<Vec<u8>>);
+
+/// Measures how far the scores can be apart.
+fn measure(
+    search: &Search<'_>,
     comparison: &ScoreComparison<'_>,
-    rows: &[f64],
-    (options, checkpoint): (&ScoreOptions, Option<&Checkpoint>),
-    limits: SearchBudget,
-    budget: &Budget,
-    progress: &Arc<Progress>,
-    found: &mut ScoreVerification,
-) -> Result<Option<Vec<u8>>, Error> {
-    let width = comparison.labels().models()[0].features().len().max(1);
-    let settings = Options {
-        budget: limits,
-        threads: threads(options.threads),
-        seed: options.seed,
-        starts: rows.chunks_exact(width).filter_map(|row| comparison.layout().cells_of(row)).collect(),
-        progress: progress.clone(),
-        crew: match checkpoint {
-            Some(checkpoint) => Some(checkpoint.crew(options.crew.clone())),
-            None => options.crew.clone(),
+    found: &mut ScoresFound,
+) -> Result<Searched, Error> {
+    let mut settings = search.settings(comparison.layout());
+    let measured = comparison.measure(&settings);
+    found.at_most = Some(measured.at_most);
+    found.rounding = Some(measured.rounding);
+    found.at_least = Some(measured.at_least);
+    found.ended = measured.ended;
+    found.reason = measured.stopped.map(stopped);
+    if !search.certifies {
+        return Ok((measured.nodes, None));
+    }
+    // The search knows the answer; its last questions are asked again to write the proof, in the
+    // time that was reserved for it.
+    settings.budget.deadline = search.call.budget.deadline();
+    let (_, nodes, proof) = comparison.certify(measured.at_most, &settings, Vec::new())?;
+    let proof = proof.map(|proof| proof.finish(true)).transpose()?;
+    Ok((measured.nodes + nodes, search.checked(proof)?))
+}
+
+/// Asks whether all differences are within a limit.
+fn ask(
+    search: &Search<'_>,
+    comparison: &ScoreComparison<'_>,
+    within: f64,
+    found: &mut ScoresFound,
+) -> Result<Searched, Error> {
+    let settings = search.settings(comparison.layout());
+    let first_nodes = match &search.checkpoint {
+        None => match first_look(comparison, within, &settings, search.certifies, found) {
+            (nodes, true) => return Ok((nodes, None)),
+            (nodes, false) => nodes,
         },
-        ..Options::unlimited()
+        Some(_) => 0,
     };
-    found.domain = comparison.domain();
-    found.outputs = comparison.outputs();
-    match options.within {
-        None => {
-            let measured = comparison.measure(&settings);
-            found.at_most = Some(measured.at_most);
-            found.rounding = Some(measured.rounding);
-            found.at_least = Some(measured.at_least);
-            found.ended = measured.ended;
-            found.reason = measured.stopped.map(stopped);
-            found.nodes = measured.nodes;
-            if options.certificate {
-                // The search knows the answer; its last questions are asked again to write the
-                // proof, in the time that was reserved for it.
-                let mut settings = settings;
-                settings.budget.deadline = budget.deadline();
-                let (_, nodes, proof) = comparison.certify(measured.at_most, &settings, Vec::new())?;
-                found.nodes += nodes;
-                return Ok(proof.map(|proof| proof.finish(true)).transpose()?);
-            }
-            Ok(None)
-        }
-        Some(within) => {
-            let (limit, nodes, proof) = if options.certificate || checkpoint.is_some() {
-                comparison.certify(within, &settings, Vec::new())?
-            } else {
-                let (limit, nodes) = comparison.within(within, &settings);
-                (limit, nodes, None)
+    let (limit, nodes, proof) = if search.certifies {
+        comparison.certify(within, &settings, Vec::new()).map_err(|error| search.failed(error))?
+    } else {
+        let (limit, nodes) = comparison.within(within, &settings);
+        (limit, nodes, None)
+    };
+    let mut early: Option<StopReason> = None;
+    match limit {
+        Limit::Within => {
+            found.outcome = ScoreOutcome::Within;
+            // The bound of the first look may be the smaller one; a certificate is about the limit.
+            found.at_most = match search.certifies {
+                true => Some(within),
+                false => Some(found.at_most.map_or(within, |most| most.min(within))),
             };
-            found.nodes = nodes;
-            match limit {
-                Limit::Within => {
-                    found.outcome = ScoreOutcome::Within;
-                    found.at_most = Some(within);
-                }
-                Limit::Exceeded(point) => {
-                    found.outcome = ScoreOutcome::Exceeds;
-                    found.at_least = Some(*point);
-                }
-                Limit::Stopped(reason) => {
-                    if let Some(checkpoint) = checkpoint {
-                        checkpoint.stopped(reason)?;
-                    }
-                    found.outcome = ScoreOutcome::Undecided;
-                    found.reason = Some(stopped(reason));
-                }
-                Limit::OrderOfAddition(_) => {
-                    found.outcome = ScoreOutcome::Undecided;
-                    found.reason = Some(
-                        "the last bits of a model's scores vary (order of addition, processor), and for some inputs \
-                         they may be what exceeds the limit; a slightly larger limit has an answer",
-                    );
-                }
-            }
-            Ok(proof.map(|proof| proof.finish(true)).transpose()?)
         }
+        Limit::Exceeded(point) => {
+            found.outcome = ScoreOutcome::Exceeds;
+            found.at_least = Some(*point);
+        }
+        Limit::Stopped(reason) => {
+            early = Some(reason);
+            found.is_open(stopped(reason));
+        }
+        Limit::OrderOfAddition(_) => found.is_open(
+            "the last bits of a model's scores vary (order of addition, processor), and for some inputs \
+             they may be what exceeds the limit; a slightly larger limit has an answer",
+        ),
+    }
+    let proof = proof.map(|proof| proof.finish(true)).transpose()?;
+    let certificate = search.checked(proof)?;
+    if let Some(reason) = search.close(found.conclusion(), early, certificate.is_some())? {
+        found.at_most = None;
+        found.is_open(stopped(reason));
+    }
+    Ok((first_nodes + nodes, certificate))
+}
+
+/// The boxes that are visited before a question about a limit is asked.
+const FIRST_BOXES: u64 = 1 << 12;
+
+/// Measures for a moment, which answers most questions about conversions: their trees are the same,
+/// and only rounding differs. Returns the boxes visited, and whether the question is settled. A
+/// limit below the bound on rounding is not searched for, because every cell would have to be
+/// visited.
+fn first_look(
+    comparison: &ScoreComparison<'_>,
+    within: f64,
+    settings: &Options,
+    certifies: bool,
+    found: &mut ScoresFound,
+) -> (u64, bool) {
+    if comparison.has_few_cells() {
+        return (0, false);
+    }
+    let mut short = settings.clone();
+    short.budget.nodes = Some(FIRST_BOXES);
+    short.crew = None;
+    let measured = comparison.measure(&short);
+    found.at_most = Some(measured.at_most);
+    found.rounding = Some(measured.rounding);
+    let exceeds = measured.at_least.distance > within;
+    found.at_least = Some(measured.at_least);
+    let settled = if exceeds {
+        found.outcome = ScoreOutcome::Exceeds;
+        true
+    } else if within < measured.rounding {
+        found.is_open(
+            "the limit is below the proved bound on the two libraries' rounding, so no search can prove it",
+        );
+        true
+    } else if measured.at_most <= within && !certifies {
+        found.outcome = ScoreOutcome::Within;
+        found.ended = measured.ended;
+        true
+    } else {
+        false
+    };
+    (measured.nodes, settled)
+}
+
+impl ScoresFound {
+    /// Is it proved that the exact scores are equal, so that only rounding is left? Several outputs
+    /// have bounds of their own on rounding, which are not kept apart here.
+    fn is_rounding_alone(&self) -> bool {
+        let bounds = self.at_most.zip(self.rounding);
+        let within = bounds.is_some_and(|(most, rounding)| rounding > 0.0 && most <= rounding);
+        within && self.outputs.len() == 1
+    }
+
+    fn is_open(&mut self, reason: &'static str) {
+        self.outcome = ScoreOutcome::Undecided;
+        self.reason = Some(reason);
+    }
+
+    /// The input to show: if the scores are equal everywhere, no input is worth it.
+    fn shown(&self) -> Option<&ScorePoint> {
+        self.at_least.as_ref().filter(|point| point.distance > 0.0)
     }
 }
 
-fn stopped(reason: StopReason) -> &'static str {
-    match reason {
-        StopReason::Time => "the time limit was reached",
-        StopReason::Workers => super::words::NO_WORKERS,
-        _ => "the budget was used up",
+/// Does the library of one of the models average?
+fn averages(report: &VerifyReport<'_>) -> bool {
+    report.models().iter().any(|model| model.accumulation().average.is_some())
+}
+
+impl Findings for ScoresFound {
+    fn conclusion(&self) -> Conclusion {
+        match self.outcome {
+            ScoreOutcome::Within | ScoreOutcome::Measured => Conclusion::Proved,
+            ScoreOutcome::Exceeds => Conclusion::Refuted,
+            ScoreOutcome::Undecided => Conclusion::Open,
+        }
+    }
+
+    fn outcome(&self) -> &'static str {
+        match self.outcome {
+            ScoreOutcome::Within => "within",
+            ScoreOutcome::Exceeds => "exceeds",
+            ScoreOutcome::Measured => "measured",
+            ScoreOutcome::Undecided => "undecided",
+        }
+    }
+
+    fn reason(&self) -> Option<&'static str> {
+        self.reason
+    }
+
+    fn row(&self) -> Option<&[f64]> {
+        self.at_least.as_ref().map(|point| &*point.row)
+    }
+
+    fn inputs_note(&self) -> String {
+        match self.rounds {
+            Some(model) => format!("; the {} library rounds them to f32", ["first", "second"][model]),
+            None => String::new(),
+        }
+    }
+
+    fn facts(&self, report: &VerifyReport<'_>, object: &mut Map<String, Value>) {
+        let features = report.models()[0].features();
+        let shown = self.at_least.as_ref();
+        let scores = json!({
+            "within": self.within,
+            "at_most": self.at_most,
+            "rounding": self.rounding,
+            "at_least": shown.map(|point| point.distance),
+            "input": shown.map(|point| row_json(features, &point.row)),
+            "labels": shown.map(|point| labels::of_row(&report.labels(), features, &point.row)),
+            "output": shown.map(|point| point.output),
+            "of_input": shown.map(|point| point.scores),
+            "ended": self.ended,
+            "probability": self.probability,
+        });
+        object.insert("scores".to_owned(), scores);
+    }
+
+    fn headline(&self) -> String {
+        match (self.outcome, self.within, self.at_most) {
+            (ScoreOutcome::Within, Some(within), _) => format!("within {}: proved", plain(within)),
+            (ScoreOutcome::Exceeds, Some(within), _) => format!("exceeds {}", plain(within)),
+            (ScoreOutcome::Measured, _, Some(most)) if self.ended => {
+                format!("scores at most {} apart: proved", upper(most))
+            }
+            (ScoreOutcome::Measured, _, Some(most)) => {
+                format!("scores at most {} apart: proved, but not the least such bound", upper(most))
+            }
+            _ => format!("undecided: {}", self.reason.unwrap_or("the budget was used up")),
+        }
+    }
+
+    fn claim(&self, report: &VerifyReport<'_>, inputs: String, line: Line<'_>) {
+        let averaged = if averages(report) { ", averaged where the library averages" } else { "" };
+        let by = match report.answer.checked() {
+            true => "checked by the independent checker",
+            false => "by the search, without a certificate",
+        };
+        line(
+            "claim",
+            &format!(
+                "{inputs}the distance of the two libraries' raw scores{averaged}, their rounding included; {by}"
+            ),
+        );
+        if self.is_rounding_alone()
+            && let Some(most) = self.at_most
+        {
+            let words = "the exact scores are the same on every input: the libraries' differ by rounding alone, at most";
+            line("differ", &format!("{words} {}", upper(most)));
+        }
+        if let (ScoreOutcome::Undecided, Some(most)) = (self.outcome, self.at_most) {
+            let suggested = upper(most);
+            line("proved", &format!("at most {suggested} apart; --within {suggested} is proved"));
+        }
+        if let (Some(most), Some(probability)) = (self.at_most, self.probability) {
+            let meaning = format!(
+                "scores {} apart give probabilities at most {} apart, before the libraries round those",
+                upper(most),
+                upper(probability)
+            );
+            line("probability", &meaning);
+        }
+        if let Some(point) = self.shown() {
+            let output = match report.models()[0].group_count() {
+                1 => String::new(),
+                _ => format!(" (output {})", point.output),
+            };
+            line("shown", &format!("{} apart on the input below{output}", plain(point.distance)));
+        }
+        if let Some(rounding) = self.rounding.filter(|&rounding| rounding > 0.0) {
+            line("rounding", &format!("{} of the bound, for both libraries together", upper(rounding)));
+        }
+        if let (ScoreOutcome::Measured, Some(reason)) = (self.outcome, self.reason) {
+            line("stopped", reason);
+        }
+    }
+
+    fn example(&self, report: &VerifyReport<'_>, matched: &LabelMatch<'_>, verbose: bool, line: Line<'_>) {
+        let models = report.models();
+        if let Some(point) = self.shown() {
+            for (model, key) in ["first says", "second says"].into_iter().enumerate() {
+                line(key, &number(point.scores[model], models[model].accumulation().number));
+            }
+            report.row_words(matched, &point.row, verbose, line);
+        }
+        // Which scores are compared, if the models have different numbers of them.
+        let [first, second] = models;
+        if first.group_count() != second.group_count() {
+            let (two, one) = if first.group_count() == 2 { ("first", "second") } else { ("second", "first") };
+            let class = first.classes().text(ClassId(1));
+            let words = format!(
+                "those of class {}: the {two} model has a score for each class, the {one} one for this class alone",
+                printable(&class)
+            );
+            line("outputs", &words);
+        }
+    }
+
+    fn page(&self, report: &VerifyReport<'_>, matched: &LabelMatch<'_>, page: &mut page::Report) {
+        page.outcome = match self.outcome {
+            ScoreOutcome::Within => page::Outcome::Within,
+            ScoreOutcome::Exceeds => page::Outcome::Exceeds,
+            ScoreOutcome::Measured => page::Outcome::Measured,
+            ScoreOutcome::Undecided => page::Outcome::Undecided,
+        };
+        let averaged = if averages(report) { ", averaged where a library averages," } else { "" };
+        page.scores = Some(page::Scores {
+            within: self.within,
+            at_most: self.at_most,
+            rounding: self.rounding,
+            ended: self.ended,
+            probability: self.probability,
+            what: format!("the raw scores{averaged}"),
+            shown: self.at_least.as_ref().map(|point| score_page::shown(report, self, matched, point)),
+        });
     }
 }
 
@@ -379,197 +446,6 @@ pub(crate) fn probability(files: [&ModelFile; 2], most: f64) -> Option<f64> {
     // `tanh` here errs by a few units in the last place. How a library rounds its probabilities is
     // unknown, so it is not included.
     Some((difference * (1.0 + 1e-12) + 1e-15).min(1.0))
-}
-
-/// The report of a run of [`verify_scores`], as words or as JSON.
-#[derive(Clone, Copy, Debug)]
-pub struct ScoreReport<'a> {
-    /// The first model.
-    pub first: &'a ModelFile,
-    /// The second.
-    pub second: &'a ModelFile,
-    /// The result.
-    pub answer: &'a ScoreVerification,
-    /// Where the certificate was written.
-    pub certificate: Option<&'a str>,
-}
-
-impl ScoreReport<'_> {
-    pub(super) fn models(&self) -> [&Ensemble; 2] {
-        let [first, second] = &self.answer.compared;
-        [first.as_ref().unwrap_or(self.first.ensemble()), second.as_ref().unwrap_or(self.second.ensemble())]
-    }
-
-    pub(super) fn labels(&self) -> LabelMatch<'_> {
-        let [first, second] = self.models();
-        LabelMatch::new(first, second).expect("models that were compared can be matched")
-    }
-
-    pub(super) fn inputs(&self, labels: &LabelMatch<'_>) -> String {
-        let words = inputs_words(&self.answer.accepted, &self.answer.domain, self.models()[0]);
-        let rounds = match self.answer.rounds {
-            Some(model) => format!("; the {} library rounds them to f32", ["first", "second"][model]),
-            None => String::new(),
-        };
-        words + &rounds + &labels::domain(labels, self.models()[0].features())
-    }
-
-    /// Says which scores are compared, if the models have different numbers of them.
-    fn single_words(&self) -> Option<String> {
-        let [first, second] = self.models();
-        if first.group_count() == second.group_count() {
-            return None;
-        }
-        let (two, one) = if first.group_count() == 2 { ("first", "second") } else { ("second", "first") };
-        let class = first.classes().text(ClassId(1));
-        Some(format!(
-            "those of class {}: the {two} model has a score for each class, the {one} one for this class alone",
-            printable(&class)
-        ))
-    }
-
-    /// One JSON object; its keys are part of the interface (`secateur verify --scores --json`).
-    pub fn json(&self) -> Value {
-        let answer = self.answer;
-        let labels = self.labels();
-        let features = self.models()[0].features();
-        let input = answer.at_least.as_ref().map(|point| {
-            let values = point.row.iter().enumerate();
-            let named = values.map(|(index, &value)| {
-                (features.name(FeatureId::new(index)).into_owned(), words::json_number(value))
-            });
-            Value::Object(named.collect::<Map<String, Value>>())
-        });
-        let domain = match answer.domain.is_everything() {
-            true => Value::Null,
-            false => DomainFile::of(&answer.domain, features).to_json(),
-        };
-        json!({
-            "outcome": answer.outcome.name(),
-            "reason": answer.reason,
-            "scores": {
-                "within": answer.within,
-                "at_most": answer.at_most,
-                "rounding": answer.rounding,
-                "at_least": answer.at_least.as_ref().map(|point| point.distance),
-                "input": input,
-                "labels": answer.at_least.as_ref().map(|point| labels::of_row(&labels, features, &point.row)),
-                "output": answer.at_least.as_ref().map(|point| point.output),
-                "of_input": answer.at_least.as_ref().map(|point| point.scores),
-                "ended": answer.ended,
-                "probability": answer.probability,
-            },
-            "scope": answer.accepted.scope(&answer.domain),
-            "inputs": self.inputs(&labels),
-            "domain": domain,
-            "labels": labels::json(&labels, features),
-            "certificate": self.certificate,
-            "checked": answer.checked(),
-            "nodes": answer.nodes,
-            "seconds": answer.seconds,
-        })
-    }
-
-    /// The answer for people, one line for each fact; with `verbose`, every column of the input.
-    pub fn words(&self, verbose: bool) -> String {
-        let answer = self.answer;
-        let inputs = begin(&answer.accepted, &answer.domain);
-        let mut text = match (answer.outcome, answer.within, answer.at_most) {
-            (ScoreOutcome::Within, Some(within), _) => format!("within {}: proved\n", plain(within)),
-            (ScoreOutcome::Exceeds, Some(within), _) => format!("exceeds {}\n", plain(within)),
-            (ScoreOutcome::Measured, _, Some(most)) if answer.ended => {
-                format!("scores at most {} apart: proved\n", upper(most))
-            }
-            (ScoreOutcome::Measured, _, Some(most)) => {
-                format!("scores at most {} apart: proved, but not the least such bound\n", upper(most))
-            }
-            _ => format!("undecided: {}\n", answer.reason.unwrap_or("the budget was used up")),
-        };
-        let mut line = |key: &str, value: &str| text += &(entry(key, value) + "\n");
-        let averaged = match self.models().iter().any(|model| model.accumulation().average.is_some()) {
-            true => ", averaged where the library averages",
-            false => "",
-        };
-        let by = match answer.checked() {
-            true => "checked by the independent checker",
-            false => "by the search, without a certificate",
-        };
-        line(
-            "claim",
-            &format!(
-                "{inputs}the distance of the two libraries' raw scores{averaged}, their rounding included; {by}"
-            ),
-        );
-        if let (Some(most), Some(probability)) = (answer.at_most, answer.probability) {
-            let meaning = format!(
-                "scores {} apart give probabilities at most {} apart, before the libraries round those",
-                upper(most),
-                upper(probability)
-            );
-            line("probability", &meaning);
-        }
-        // If the scores are equal everywhere, no input is worth showing.
-        let shown = answer.at_least.as_ref().filter(|point| point.distance > 0.0);
-        if let Some(point) = shown {
-            let output = match self.models()[0].group_count() {
-                1 => String::new(),
-                _ => format!(" (output {})", point.output),
-            };
-            line("shown", &format!("{} apart on the input below{output}", plain(point.distance)));
-        }
-        if let Some(rounding) = answer.rounding.filter(|&rounding| rounding > 0.0) {
-            line("rounding", &format!("{} of the bound, for both libraries together", upper(rounding)));
-        }
-        if let (ScoreOutcome::Measured, Some(reason)) = (answer.outcome, answer.reason) {
-            line("stopped", reason);
-        }
-        let labels = self.labels();
-        line("inputs", &self.inputs(&labels));
-        line("columns", answer.matching);
-        if let Some(words) = labels::words(&labels, self.models()[0].features()) {
-            line("labels", &words);
-        }
-        if let Some(point) = shown {
-            self.point_words(&labels, point, verbose, &mut line);
-        }
-        if let Some(words) = self.single_words() {
-            line("outputs", &words);
-        }
-        if let Some(certificate) = self.certificate {
-            line("certificate", certificate);
-        }
-        line("boxes", &counted(answer.nodes, "box", "boxes"));
-        line("time", &format!("{:.3} s", answer.seconds));
-        text
-    }
-
-    fn point_words(
-        &self,
-        labels: &LabelMatch<'_>,
-        point: &ScorePoint,
-        verbose: bool,
-        line: &mut dyn FnMut(&str, &str),
-    ) {
-        for (model, key) in ["first says", "second says"].into_iter().enumerate() {
-            line(key, &number(point.scores[model], self.models()[model].accumulation().number));
-        }
-        let features = self.models()[0].features();
-        let used = words::used_columns(self.models());
-        let mut unused = 0;
-        for (index, &value) in point.row.iter().enumerate() {
-            if !used[index] && !verbose {
-                unused += 1;
-                continue;
-            }
-            let name = features.name(FeatureId::new(index));
-            let value =
-                labels::value_words(labels, FeatureId::new(index), value, self.answer.accepted.values.number);
-            line(&printable(&name), &value);
-        }
-        if unused > 0 {
-            line("others", &format!("{} that no split looks at", counted(unused, "column", "columns")));
-        }
-    }
 }
 
 /// A bound with four digits, rounded up.

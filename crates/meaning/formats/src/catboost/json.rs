@@ -3,6 +3,7 @@
 //! CatBoost stops at the first syntax error and keeps what it has read before it, so a truncated
 //! file loads with fewer trees. This reader requires a whole document.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write;
 
@@ -15,8 +16,8 @@ use super::core::{
 };
 use super::info::Info;
 use super::number;
-use super::text::Json;
 use crate::error::{FormatError, Place, Problem};
+use crate::json::tape::{Element, Json};
 
 fn place(field: &str) -> Place {
     Place::Field(field.to_owned())
@@ -31,50 +32,45 @@ fn missing<T>(field: &str) -> Result<T, FormatError> {
 }
 
 /// A number, rounded as CatBoost reads it.
-fn float(value: &Json<'_>, field: &str) -> Result<f64, FormatError> {
-    match value {
-        Json::Number(text) => match number::read(text) {
-            Some(number) => Ok(number),
-            None => fail(field, text, "a number that f64 holds"),
-        },
-        _ => fail(field, "another value", "a number"),
+fn float(value: Element<'_>, field: &str) -> Result<f64, FormatError> {
+    match value.as_number() {
+        Some(text) => number::read(text).map_or_else(|| fail(field, text, "a number that f64 holds"), Ok),
+        None => fail(field, "another value", "a number"),
     }
 }
 
-fn whole(value: &Json<'_>, field: &str) -> Result<i64, FormatError> {
-    match value {
-        Json::Number(text) => match text.parse() {
-            Ok(number) => Ok(number),
-            Err(_) => fail(field, text, "a whole number"),
-        },
-        _ => fail(field, "another value", "a whole number"),
+fn whole(value: Element<'_>, field: &str) -> Result<i64, FormatError> {
+    match value.as_number() {
+        Some(text) => text.parse().or_else(|_| fail(field, text, "a whole number")),
+        None => fail(field, "another value", "a whole number"),
     }
 }
 
-fn small(value: Option<&Json<'_>>, field: &str) -> Result<i32, FormatError> {
+fn small(value: Option<Element<'_>>, field: &str) -> Result<i32, FormatError> {
     let Some(value) = value else { return missing(field) };
     let number = whole(value, field)?;
     i32::try_from(number).or_else(|_| fail(field, number, "a smaller number"))
 }
 
 /// The elements of a list; none if the list is absent or `null`.
-fn elements<'j, 'a>(value: Option<&'j Json<'a>>, field: &str) -> Result<&'j [Json<'a>], FormatError> {
-    match value {
-        None | Some(Json::Null) => Ok(&[]),
-        Some(value) => match value.list() {
-            Some(list) => Ok(list),
+fn elements<'a>(value: Option<Element<'a>>, field: &str) -> Result<Vec<Element<'a>>, FormatError> {
+    match value.filter(|value| !value.is_null()) {
+        None => Ok(Vec::new()),
+        Some(value) => match value.elements() {
+            Some(list) => Ok(list.collect()),
             None => fail(field, "another value", "a list"),
         },
     }
 }
 
-fn floats(value: Option<&Json<'_>>, field: &str) -> Result<Vec<f64>, FormatError> {
-    elements(value, field)?.iter().map(|value| float(value, field)).collect()
+fn floats(value: Option<Element<'_>>, field: &str) -> Result<Vec<f64>, FormatError> {
+    elements(value, field)?.into_iter().map(|value| float(value, field)).collect()
 }
 
 /// Reads a whole file.
 pub(super) fn read(bytes: &[u8]) -> Result<Core, FormatError> {
-    let json = Json::parse(bytes)?;
+    let json = Json::parse(Cow::Borrowed(bytes), false)?;
+    let json = json.root();
     let Some(features) = json.get("features_info") else { return missing("features_info") };
     if !elements(features.get("ctrs"), "ctrs")?.is_empty() || has_content(json.get("ctr_data")) {
         return refuse_counters();
@@ -87,12 +83,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<Core, FormatError> {
         }
     }
     let mut info = Info::default();
-    for entry in json.get("model_info").and_then(Json::entries).unwrap_or(&[]) {
+    for (key, entry) in json.get("model_info").into_iter().flat_map(Element::entries) {
         // These entries are read with a general JSON parser: the last digit matters only for the
         // threshold, and CatBoost writes that number with few digits.
-        let value: Value = serde_json::from_str(entry.raw)
-            .or_else(|_| fail("model_info", &entry.key, "a JSON value that can be read"))?;
-        info.take(&entry.key, &value)?;
+        let value: Value = serde_json::from_str(entry.raw())
+            .or_else(|_| fail("model_info", key, "a JSON value that can be read"))?;
+        info.take(key, &value)?;
     }
     let (symmetric, trees) = match (json.get("oblivious_trees"), json.get("trees")) {
         (Some(trees), None) => (true, elements(Some(trees), "oblivious_trees")?),
@@ -104,13 +100,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Core, FormatError> {
     let mut core = Core {
         dimension: 1,
         floats: elements(features.get("float_features"), "float_features")?
-            .iter()
+            .into_iter()
             .map(float_feature)
             .collect::<Result<_, _>>()?,
-        categories: categories.iter().map(category_feature).collect::<Result<_, _>>()?,
+        categories: categories.iter().copied().map(category_feature).collect::<Result<_, _>>()?,
         one_hots: categories
             .iter()
-            .filter_map(|value| one_hot(value).transpose())
+            .filter_map(|&value| one_hot(value).transpose())
             .collect::<Result<_, _>>()?,
         symmetric,
         trees: Vec::new(),
@@ -125,11 +121,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<Core, FormatError> {
         core.trees.push(tree?);
     }
     core.dimension = dimension.unwrap_or(1);
-    if let [scale, bias] = elements(json.get("scale_and_bias"), "scale_and_bias")? {
+    if let [scale, bias] = elements(json.get("scale_and_bias"), "scale_and_bias")?[..] {
         core.scale = float(scale, "scale_and_bias")?;
-        core.bias = match bias {
-            Json::Number(_) => vec![float(bias, "scale_and_bias")?],
-            list => floats(Some(list), "scale_and_bias")?,
+        core.bias = match bias.as_number() {
+            Some(_) => vec![float(bias, "scale_and_bias")?],
+            None => floats(Some(bias), "scale_and_bias")?,
         };
     }
     if core.bias.is_empty() {
@@ -138,33 +134,22 @@ pub(super) fn read(bytes: &[u8]) -> Result<Core, FormatError> {
     Ok(core)
 }
 
-fn has_content(value: Option<&Json<'_>>) -> bool {
-    match value {
-        None | Some(Json::Null) => false,
-        Some(Json::List(list)) => !list.is_empty(),
-        Some(Json::Object(entries)) => !entries.is_empty(),
-        Some(_) => true,
-    }
+fn has_content(value: Option<Element<'_>>) -> bool {
+    value.is_some_and(|value| !value.is_null() && !value.is_empty())
 }
 
-fn text(value: Option<&Json<'_>>) -> String {
-    match value {
-        Some(Json::Text(text)) => text.clone(),
-        _ => String::new(),
-    }
+fn text(value: Option<Element<'_>>) -> String {
+    value.and_then(Element::as_str).unwrap_or_default().to_owned()
 }
 
-fn float_feature(value: &Json<'_>) -> Result<FloatFeature, FormatError> {
+fn float_feature(value: Element<'_>) -> Result<FloatFeature, FormatError> {
     let treatment = match text(value.get("nan_value_treatment")).as_str() {
         "AsIs" => Treatment::AsIs,
         "AsFalse" => Treatment::AsFalse,
         "AsTrue" => Treatment::AsTrue,
         other => return fail("nan_value_treatment", other, "AsIs, AsFalse or AsTrue"),
     };
-    let has_nans = match value.get("has_nans") {
-        Some(Json::Bool(flag)) => *flag,
-        _ => return missing("has_nans"),
-    };
+    let Some(has_nans) = value.get("has_nans").and_then(Element::as_bool) else { return missing("has_nans") };
     let borders = floats(value.get("borders"), "borders")?;
     Ok(FloatFeature {
         index: small(value.get("feature_index"), "feature_index")?,
@@ -176,7 +161,7 @@ fn float_feature(value: &Json<'_>) -> Result<FloatFeature, FormatError> {
     })
 }
 
-fn category_feature(value: &Json<'_>) -> Result<CategoryFeature, FormatError> {
+fn category_feature(value: Element<'_>) -> Result<CategoryFeature, FormatError> {
     Ok(CategoryFeature {
         index: small(value.get("feature_index"), "feature_index")?,
         flat: small(value.get("flat_feature_index"), "flat_feature_index")?,
@@ -185,12 +170,12 @@ fn category_feature(value: &Json<'_>) -> Result<CategoryFeature, FormatError> {
     })
 }
 
-fn one_hot(value: &Json<'_>) -> Result<Option<OneHot>, FormatError> {
+fn one_hot(value: Element<'_>) -> Result<Option<OneHot>, FormatError> {
     let values = elements(value.get("values"), "values")?;
     if values.is_empty() {
         return Ok(None);
     }
-    let hash = |value: &Json<'_>| {
+    let hash = |value: Element<'_>| {
         let number = whole(value, "values")?;
         // Hashes are written with and without a sign.
         match (i32::try_from(number), u32::try_from(number)) {
@@ -199,12 +184,12 @@ fn one_hot(value: &Json<'_>) -> Result<Option<OneHot>, FormatError> {
             _ => fail("values", number, "a hash of 32 bits"),
         }
     };
-    let hashes = values.iter().map(hash).collect::<Result<_, _>>()?;
+    let hashes = values.into_iter().map(hash).collect::<Result<_, _>>()?;
     Ok(Some(OneHot { index: small(value.get("feature_index"), "feature_index")?, hashes }))
 }
 
 /// The number of a test. CatBoost reads nothing else of a split.
-fn split(value: &Json<'_>) -> Result<u32, FormatError> {
+fn split(value: Element<'_>) -> Result<u32, FormatError> {
     if text(value.get("split_type")) == "OnlineCtr" {
         return refuse_counters();
     }
@@ -222,9 +207,9 @@ fn same_dimension(dimension: &mut Option<usize>, found: usize) -> Result<(), For
     Err(FormatError::new(place("leaf_values"), Problem::Length { expected, found }))
 }
 
-fn symmetric_tree(value: &Json<'_>, dimension: &mut Option<usize>) -> Result<CoreTree, FormatError> {
+fn symmetric_tree(value: Element<'_>, dimension: &mut Option<usize>) -> Result<CoreTree, FormatError> {
     let splits: Vec<u32> =
-        elements(value.get("splits"), "splits")?.iter().map(split).collect::<Result<_, _>>()?;
+        elements(value.get("splits"), "splits")?.into_iter().map(split).collect::<Result<_, _>>()?;
     let values = floats(value.get("leaf_values"), "leaf_values")?;
     let leaves = u32::try_from(splits.len()).ok().and_then(|depth| 1usize.checked_shl(depth));
     let Some(leaves) = leaves.filter(|&leaves| values.len().is_multiple_of(leaves)) else {
@@ -235,7 +220,7 @@ fn symmetric_tree(value: &Json<'_>, dimension: &mut Option<usize>) -> Result<Cor
     Ok(CoreTree { shape: Shape::Symmetric(splits), values, weights })
 }
 
-fn node_tree(root: &Json<'_>, dimension: &mut Option<usize>) -> Result<CoreTree, FormatError> {
+fn node_tree(root: Element<'_>, dimension: &mut Option<usize>) -> Result<CoreTree, FormatError> {
     let mut nodes = Vec::new();
     let (mut values, mut weights) = (Vec::new(), Vec::new());
     let (mut leaves, mut weighted) = (0, true);
@@ -248,9 +233,9 @@ fn node_tree(root: &Json<'_>, dimension: &mut Option<usize>) -> Result<CoreTree,
             *(if side { yes } else { no }) = number;
         }
         if let Some(leaf) = value.get("value") {
-            let own = match leaf {
-                Json::List(_) => floats(Some(leaf), "value")?,
-                number => vec![float(number, "value")?],
+            let own = match leaf.elements() {
+                Some(_) => floats(Some(leaf), "value")?,
+                None => vec![float(leaf, "value")?],
             };
             same_dimension(dimension, own.len())?;
             values.extend(own);
@@ -281,12 +266,13 @@ fn node_tree(root: &Json<'_>, dimension: &mut Option<usize>) -> Result<CoreTree,
 /// The text of a file with the model of `core` instead of the one in `original`, which was read
 /// before.
 pub(super) fn write(original: &[u8], core: &Core) -> Result<String, FormatError> {
-    let json = Json::parse(original)?;
+    let json = Json::parse(Cow::Borrowed(original), false)?;
     let texts = Texts::of(&json);
+    let json = json.root();
     let mut out = String::with_capacity(original.len() / 2);
     let mut separator = '{';
-    for entry in json.entries().unwrap_or(&[]) {
-        let key = match entry.key.as_str() {
+    for (key, entry) in json.entries() {
+        let key = match key {
             "oblivious_trees" | "trees" if core.symmetric => "oblivious_trees",
             "oblivious_trees" | "trees" => "trees",
             key => key,
@@ -294,9 +280,9 @@ pub(super) fn write(original: &[u8], core: &Core) -> Result<String, FormatError>
         put(&mut out, format_args!("{separator}\n{}:", Value::from(key)));
         match key {
             "oblivious_trees" | "trees" => trees(&mut out, core, &texts),
-            "features_info" => features(&mut out, &entry.value, core, &texts),
+            "features_info" => features(&mut out, entry, core, &texts),
             "scale_and_bias" => scale_and_bias(&mut out, core, &texts),
-            _ => out.push_str(entry.raw),
+            _ => out.push_str(entry.raw()),
         }
         separator = ',';
     }
@@ -313,19 +299,11 @@ pub(super) fn write(original: &[u8], core: &Core) -> Result<String, FormatError>
 struct Texts<'a>(HashMap<u64, &'a str>);
 
 impl<'a> Texts<'a> {
-    fn of(json: &Json<'a>) -> Self {
+    fn of(json: &'a Json<'_>) -> Self {
         let mut texts = HashMap::new();
-        let mut open = vec![json];
-        while let Some(value) = open.pop() {
-            match value {
-                Json::Number(text) => {
-                    if let Some(number) = number::read(text) {
-                        texts.entry(number.to_bits()).or_insert(*text);
-                    }
-                }
-                Json::List(values) => open.extend(values),
-                Json::Object(entries) => open.extend(entries.iter().map(|entry| &entry.value)),
-                Json::Null | Json::Bool(_) | Json::Text(_) => {}
+        for text in json.numbers_backwards() {
+            if let Some(number) = number::read(text) {
+                texts.entry(number.to_bits()).or_insert(text);
             }
         }
         Self(texts)
@@ -363,28 +341,28 @@ fn scale_and_bias(out: &mut String, core: &Core, texts: &Texts<'_>) {
 }
 
 /// The features with new borders and otherwise as before.
-fn features(out: &mut String, features: &Json<'_>, core: &Core, texts: &Texts<'_>) {
+fn features(out: &mut String, features: Element<'_>, core: &Core, texts: &Texts<'_>) {
     let mut separator = '{';
-    for entry in features.entries().unwrap_or(&[]) {
-        put(out, format_args!("{separator}{}:", Value::from(entry.key.as_str())));
+    for (key, entry) in features.entries() {
+        put(out, format_args!("{separator}{}:", Value::from(key)));
         separator = ',';
-        if entry.key != "float_features" {
-            out.push_str(entry.raw);
+        if key != "float_features" {
+            out.push_str(entry.raw());
             continue;
         }
-        let list = entry.value.list().unwrap_or(&[]);
+        let list = entry.elements().into_iter().flatten();
         out.push('[');
-        for (index, (value, float)) in list.iter().zip(&core.floats).enumerate() {
+        for (index, (value, float)) in list.zip(&core.floats).enumerate() {
             let mut separator = if index == 0 { "{" } else { ",{" };
-            for entry in value.entries().unwrap_or(&[]) {
-                put(out, format_args!("{separator}{}:", Value::from(entry.key.as_str())));
+            for (key, entry) in value.entries() {
+                put(out, format_args!("{separator}{}:", Value::from(key)));
                 separator = ",";
-                if entry.key == "borders" {
+                if key == "borders" {
                     let borders: Vec<String> =
                         float.borders.iter().map(|&border| texts.border(border)).collect();
                     put(out, format_args!("[{}]", borders.join(",")));
                 } else {
-                    out.push_str(entry.raw);
+                    out.push_str(entry.raw());
                 }
             }
             out.push('}');

@@ -41,7 +41,6 @@ mod hash;
 mod info;
 mod json;
 mod number;
-mod text;
 
 use std::io;
 use std::sync::Arc;

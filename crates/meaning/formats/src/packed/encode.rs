@@ -40,6 +40,29 @@ pub enum PackError {
     },
 }
 
+/// Refuses models that a packed file cannot hold, and labels that do not fit their classes.
+pub fn refuse(ensemble: &Ensemble, labels: Option<&ClassLabels>) -> Result<(), PackError> {
+    let (features, classes) = (ensemble.features(), ensemble.classes().len());
+    if features.steps().is_some() {
+        return Err(PackError::Steps);
+    }
+    if labels.is_some_and(|labels| labels.len() != classes) {
+        return Err(PackError::Labels { classes });
+    }
+    let categories = (0..features.len()).filter_map(|feature| features.categories(FeatureId::new(feature)));
+    let joined = |rule: &CategoryRule| matches!(rule, CategoryRule::Joined { .. });
+    if categories.map(|categories| &categories.rule).any(joined)
+        || features.unplaced_labels().is_some_and(|unplaced| unplaced.moved)
+    {
+        return Err(PackError::Joined);
+    }
+    // There are fewer different tests than nodes.
+    if ensemble.trees().iter().map(|tree| tree.node_count()).sum::<usize>() >= 1 << 30 {
+        return Err(PackError::TooLarge { what: "2^30 nodes and more" });
+    }
+    Ok(())
+}
+
 /// The file of a model.
 pub(super) fn encode(
     ensemble: &Ensemble,
@@ -48,12 +71,9 @@ pub(super) fn encode(
     labels: Option<&ClassLabels>,
     stamp: &Stamp,
 ) -> Result<Vec<u8>, PackError> {
-    if ensemble.features().steps().is_some() {
-        return Err(PackError::Steps);
-    }
+    refuse(ensemble, labels)?;
     let own = ensemble.classes();
     let classes = match labels {
-        Some(labels) if labels.len() != own.len() => return Err(PackError::Labels { classes: own.len() }),
         Some(labels) if matches!(own, ClassLabels::Unnamed(_)) => labels,
         _ => own,
     };
@@ -78,7 +98,7 @@ pub(super) fn encode(
     if let Some(average) = accumulation.average {
         out.flag(average.in_raw_scores);
     }
-    out.features(ensemble)?;
+    out.features(ensemble);
     out.classes(classes);
     out.decision(ensemble.decision());
     out.floats(ensemble.intercepts());
@@ -90,7 +110,7 @@ pub(super) fn encode(
     }
     let tests = Columns::of(ensemble);
     tests.write(&mut out);
-    trees(ensemble, &tests, &mut out)?;
+    trees(ensemble, &tests, &mut out);
     let sum = checksum(&out.bytes);
     out.word(sum);
     Ok(out.bytes)
@@ -173,7 +193,7 @@ impl Out {
         }
     }
 
-    fn features(&mut self, ensemble: &Ensemble) -> Result<(), PackError> {
+    fn features(&mut self, ensemble: &Ensemble) {
         let features = ensemble.features();
         let ids = || (0..features.len()).map(FeatureId::new);
         self.count(features.len());
@@ -195,7 +215,7 @@ impl Out {
                     self.floats(values);
                 }
                 CategoryRule::Hashed => self.byte(4),
-                CategoryRule::Joined { .. } => return Err(PackError::Joined),
+                CategoryRule::Joined { .. } => unreachable!("such a model is refused"),
             }
             self.flag(categories.unseen_is_missing);
             self.flag(categories.labels.is_some());
@@ -206,14 +226,10 @@ impl Out {
         let unplaced = features.unplaced_labels();
         self.flag(unplaced.is_some());
         if let Some(unplaced) = unplaced {
-            if unplaced.moved {
-                return Err(PackError::Joined);
-            }
             self.flag(false);
             self.count(unplaced.lists.len());
             unplaced.lists.iter().for_each(|labels| self.labels(labels));
         }
-        Ok(())
     }
 
     fn labels(&mut self, labels: &[Label]) {
@@ -501,7 +517,7 @@ fn keys32(keys: &[u64]) -> Option<Vec<u64>> {
     keys.iter().map(key).collect()
 }
 
-fn trees(ensemble: &Ensemble, tests: &Columns, out: &mut Out) -> Result<(), PackError> {
+fn trees(ensemble: &Ensemble, tests: &Columns, out: &mut Out) {
     let trees = ensemble.trees();
     let groups = ensemble.group_count();
     out.count(trees.len());
@@ -534,17 +550,12 @@ fn trees(ensemble: &Ensemble, tests: &Columns, out: &mut Out) -> Result<(), Pack
         out.byte(2);
         weights.iter().for_each(|&weight| out.word(weight));
     }
-    if tests.count >= u32::MAX as usize {
-        return Err(PackError::TooLarge { what: "2^32 different tests and more" });
-    }
     let width = width(tests.count);
     let mut bits = Bits::default();
     let mut leaves = Vec::new();
-    let mut nodes = 0usize;
     for tree in trees {
         let mut open = vec![NodeId(0)];
         while let Some(node) = open.pop() {
-            nodes += 1;
             match tree.node(node) {
                 Node::Split { split, left, right } => {
                     bits.put(1, 1);
@@ -559,12 +570,43 @@ fn trees(ensemble: &Ensemble, tests: &Columns, out: &mut Out) -> Result<(), Pack
             }
         }
     }
-    if nodes >= 1 << 30 {
-        return Err(PackError::TooLarge { what: "2^30 nodes and more" });
-    }
     bits.end(out);
     write_leaves(&leaves, ensemble.accumulation().number, out);
-    Ok(())
+}
+
+/// The part of a file that has a cover for each node, in the order of the trees' nodes. `None` if
+/// they do not fit: a number that is no cover, a split without cover, another number of nodes.
+pub(super) fn covers(ensemble: &Ensemble, covers: &[Vec<f64>]) -> Option<Vec<u8>> {
+    let narrow = covers.iter().flatten().all(|&cover| f64::from(cover as f32) == cover);
+    let mut bytes = vec![if narrow { 1 } else { 2 }];
+    if covers.len() != ensemble.trees().len() {
+        return None;
+    }
+    for (tree, covers) in ensemble.trees().iter().zip(covers) {
+        let mut open = vec![NodeId(0)];
+        while let Some(node) = open.pop() {
+            let cover = *covers.get(node.index())?;
+            let is_split = match tree.node(node) {
+                Node::Split { left, right, .. } => {
+                    let [below, beside] = [left, right].map(|child| covers.get(child.index()).copied());
+                    if below? + beside? > cover * (1.0 + 1.0 / 1024.0) {
+                        return None;
+                    }
+                    open.extend([right, left]);
+                    true
+                }
+                _ => false,
+            };
+            if !(cover >= 0.0 && cover.is_finite()) || is_split && cover == 0.0 {
+                return None;
+            }
+            match narrow {
+                true => bytes.extend_from_slice(&(cover as f32).to_le_bytes()),
+                false => bytes.extend_from_slice(&cover.to_le_bytes()),
+            }
+        }
+    }
+    Some(bytes)
 }
 
 /// Writes the leaves in the shortest of three forms.

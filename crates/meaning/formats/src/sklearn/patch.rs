@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-use super::json::Element;
+use crate::json::tape::Element;
 
 /// A value of the edited schema.
 #[derive(Clone, Debug)]
@@ -106,13 +106,13 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::json::Json;
     use super::*;
+    use crate::json::tape::Json;
 
     #[test]
     fn what_is_set_stands_in_its_place_and_all_else_as_it_was() {
         let text = r#"{"b":{"file":"1.npy","x":[1,{"file":"2.npy"},-2.5]},"a":"\u00e4","c":[]}"#;
-        let json = Json::parse(Cow::Borrowed(text.as_bytes())).unwrap();
+        let json = Json::parse(Cow::Borrowed(text.as_bytes()), true).unwrap();
         let mut patch = Patch::Same(json.root());
         let written = |patch: &Patch<'_>| serde_json::to_string(patch).unwrap();
         let unescaped = text.replace(r"\u00e4", "ä");

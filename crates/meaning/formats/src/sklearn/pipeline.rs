@@ -12,10 +12,10 @@ use std::sync::Arc;
 use secateur_model::Steps;
 
 use super::archive::Archive;
-use super::json::Element;
 use super::patch::member_of;
 use super::schema::{ID, Node};
 use crate::error::{FormatError, Problem};
+use crate::json::tape::Element;
 
 const PIPELINE: (&str, &str) = ("sklearn.pipeline", "Pipeline");
 

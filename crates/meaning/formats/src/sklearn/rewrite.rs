@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::archive::{self, Archive, Source};
 use super::build::group_count;
-use super::json::Element;
 use super::npy;
 use super::parts::{Estimator, Parts, TreeArrays, TreePart};
 use super::patch::{Patch, member_of};
 use super::schema::{ID, SCHEMA, id_of};
 use crate::error::EditError;
+use crate::json::tape::Element;
 
 /// The archive with other parts. `schema` is that of the archive and has been read as a model; the
 /// model is this step of a pipeline, or the whole.

@@ -8,13 +8,13 @@
 use secateur_model::{Ensemble, NumberType, Tree};
 
 use super::fresh::FreshTree;
-use super::json::Json;
+use super::json::json;
 use super::model::Objective;
 use super::source::Span;
 use super::tree::{Field, TreeFields};
 use super::ubj::Ubj;
 use super::write::{Elements, Encoding, json_float};
-use super::{File, Layout};
+use super::{File, Spans};
 use crate::edit::{Edit, TreeEdit};
 use crate::error::EditError;
 
@@ -149,7 +149,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn write(mut self, base_score: Option<&str>, trees: &[NewTree]) -> Vec<u8> {
-        let Layout { attributes, tree_info, num_trees, .. } = self.file.layout;
+        let Spans { attributes, tree_info, num_trees, .. } = self.file.layout;
         let bytes = &self.file.bytes;
         let encoding = self.file.encoding;
         // Each part that changes, with the function that writes its replacement.
@@ -230,7 +230,7 @@ impl Writer<'_> {
         }
         // The same bytes were read before, so this succeeds.
         let read = match encoding {
-            Encoding::Json => self.fields.read(&mut at(Json::new(bytes), object), tree.pattern),
+            Encoding::Json => self.fields.read(&mut at(json(bytes), object), tree.pattern),
             Encoding::Ubj => self.fields.read(&mut at(Ubj::new(bytes), object), tree.pattern),
         };
         read.expect("the tree was read when the file was");

@@ -2,9 +2,9 @@
 //! values in place, without building a tree of them in memory.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
-use crate::error::{FormatError, Place, Problem};
+use crate::error::{FormatError, Problem};
+pub(super) use crate::json::{Keys, fail};
 
 /// The bytes of one value in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl Span {
 }
 
 /// The deepest nesting that is accepted; no model file is nested as deeply.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// Called with a key and the position where it begins, before the value is read.
 pub(super) type Entry<'v, S> = dyn FnMut(&mut S, &str, usize) -> Result<(), FormatError> + 'v;
@@ -71,11 +71,6 @@ pub(super) trait EndPosition {
     fn end_position(&self) -> usize;
 }
 
-/// An error at a byte.
-pub(super) fn fail<T>(at: usize, problem: Problem) -> Result<T, FormatError> {
-    Err(FormatError::new(Place::Byte(at as u64), problem))
-}
-
 /// Enters one more level of nesting.
 pub(super) fn deeper(depth: &mut usize, at: usize) -> Result<(), FormatError> {
     *depth += 1;
@@ -87,28 +82,4 @@ pub(super) fn narrow<T: TryFrom<i64>>(value: i64, at: usize) -> Result<T, Format
     T::try_from(value).or_else(|_| {
         fail(at, Problem::Value { found: value.to_string(), expected: "in the range of this field" })
     })
-}
-
-/// The keys of one object that were read until now.
-#[derive(Default)]
-pub(super) struct Keys<'a> {
-    few: Vec<Cow<'a, str>>,
-    many: HashSet<Cow<'a, str>>,
-}
-
-impl<'a> Keys<'a> {
-    /// Up to this number of keys, walking over the list is faster than hashing.
-    const FEW: usize = 24;
-
-    pub(super) fn add(&mut self, key: Cow<'a, str>, at: usize) -> Result<(), FormatError> {
-        if self.few.contains(&key) || self.many.contains(&key) {
-            return fail(at, Problem::DuplicateKey { key: key.into_owned() });
-        }
-        if self.few.len() < Self::FEW {
-            self.few.push(key);
-        } else {
-            self.many.insert(key);
-        }
-        Ok(())
-    }
 }

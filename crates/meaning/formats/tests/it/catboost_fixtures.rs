@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
 use secateur_model::{ClassLabels, Ensemble, LeafId, Node, Predictor, Tree, TreeId};
+use secateur_testkit::{all_of, bits, doubles};
 
 struct Fixture {
     name: String,
@@ -21,16 +22,9 @@ struct Fixture {
 }
 
 fn fixtures() -> Vec<Fixture> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/models/catboost");
-    let folder = std::env::var_os("CATBOOST_FIXTURES").map_or(own, PathBuf::from);
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "cbm" || extension == "json"))
-        .collect();
-    paths.sort();
-    assert!(paths.len() >= 60, "only {} fixtures", paths.len());
-    paths.iter().map(|path| read(path)).collect()
+    // A folder that is not relative is used as it is.
+    let folder = std::env::var_os("CATBOOST_FIXTURES").map_or("models/catboost".into(), PathBuf::from);
+    all_of(folder, &["cbm", "json"], 60).iter().map(|path| read(path)).collect()
 }
 
 fn read(path: &Path) -> Fixture {
@@ -39,26 +33,19 @@ fn read(path: &Path) -> Fixture {
     let file = ModelFile::parse(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
     let mut fixture =
         Fixture { name, bytes, file, rows: vec![], scores: vec![], classes: vec![], values: vec![] };
-    let numbers = |text: &str, into: &mut Vec<f64>| {
-        into.extend(text.split(' ').map(|word| f64::from_bits(u64::from_str_radix(word, 16).unwrap())));
-    };
     let mut rows = path.as_os_str().to_owned();
     rows.push(".rows");
     for line in std::fs::read_to_string(rows).unwrap().lines() {
         let parts: Vec<&str> = line.split('|').collect();
-        numbers(parts[0], &mut fixture.rows);
-        numbers(parts[1], &mut fixture.scores);
+        fixture.rows.extend(doubles(parts[0]));
+        fixture.scores.extend(doubles(parts[1]));
         match parts[2].strip_prefix('=') {
             None => fixture.classes.push(parts[2].parse().unwrap()),
             Some("") => {}
-            Some(values) => numbers(values, &mut fixture.values),
+            Some(values) => fixture.values.extend(doubles(values)),
         }
     }
     fixture
-}
-
-fn bits(values: &[f64]) -> Vec<u64> {
-    values.iter().map(|value| value.to_bits()).collect()
 }
 
 fn raw_scores(ensemble: &Ensemble, rows: &[f64]) -> Vec<f64> {
@@ -241,7 +228,7 @@ fn without_root(tree: &Tree) -> Option<Tree> {
             }
             all
         },
-        Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None },
+        Intake::everything(NumberType::F32),
         ClassLabels::Unnamed(if groups == 1 { 2 } else { groups as u32 }),
         vec![0.0; groups],
         Accumulation {

@@ -2,13 +2,12 @@
 //! CatBoost loads many of them silently, and then predicts from memory that is not the model's.
 
 use std::panic::catch_unwind;
-use std::path::Path;
 
 use secateur_formats::ModelFile;
+use secateur_testkit::committed;
 
 fn fixture(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/models/catboost");
-    std::fs::read(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    committed(format!("models/catboost/{name}"))
 }
 
 fn message(bytes: &[u8]) -> String {

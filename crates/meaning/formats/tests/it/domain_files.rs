@@ -2,12 +2,10 @@
 
 use secateur_formats::{DomainFile, ModelFile};
 use secateur_model::{Ensemble, FeatureId, GroupKind, Side};
-
-const MODEL: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../../../testdata/models/xgboost/3.4.1-logistic.json");
+use secateur_testkit::testdata;
 
 fn model() -> ModelFile {
-    ModelFile::read(MODEL.as_ref()).unwrap()
+    ModelFile::read(&testdata("models/xgboost/3.4.1-logistic.json")).unwrap()
 }
 
 /// Any function that distinguishes the models suffices here.
@@ -191,9 +189,9 @@ fn mistakes_are_told_with_their_place() {
 #[test]
 fn scores_of_other_models_are_read_from_their_files() {
     let model = model();
-    let folder = std::path::Path::new(MODEL).parent().unwrap();
+    let folder = testdata("models/xgboost");
     let resolved =
-        |text: &str| DomainFile::parse(text).unwrap().below(folder).resolve(model.ensemble(), &digest);
+        |text: &str| DomainFile::parse(text).unwrap().below(&folder).resolve(model.ensemble(), &digest);
     let text = "[[where]]\nmodel = \"3.4.1-logistic.json\"\nat_least = -0.25\nat_most = 0.5\n";
     let domain = resolved(text).unwrap();
     let [least, most] = domain.wheres() else { panic!("{domain:?}") };
@@ -204,10 +202,10 @@ fn scores_of_other_models_are_read_from_their_files() {
     assert_eq!(DomainFile::parse(&file.to_toml()).unwrap(), file);
     let printed = DomainFile::of(&domain, model.ensemble().features());
     for back in [DomainFile::parse(&printed.to_toml()), DomainFile::from_json(&printed.to_json())] {
-        assert_eq!(back.unwrap().below(folder).resolve(model.ensemble(), &digest).unwrap(), domain);
+        assert_eq!(back.unwrap().below(&folder).resolve(model.ensemble(), &digest).unwrap(), domain);
     }
     // A path is printed so that it can be found; a model that is passed needs none.
-    let json = file.below(folder).to_json();
+    let json = file.below(&folder).to_json();
     assert_eq!(DomainFile::from_json(&json).unwrap().resolve(model.ensemble(), &digest).unwrap(), domain);
     let text = "[[where]]\nmodel = \"it\"\ngiven = 0\nat_least = -0.25\nat_most = 0.5\n";
     let given = DomainFile::parse(text).unwrap();

@@ -1,14 +1,11 @@
 //! Tests on the committed LightGBM models: the library's bits and classes, unchanged writing, and
 //! edits that are read back.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
 use secateur_model::{Ensemble, Label, Predictor, TreeId};
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/models/lightgbm")
-}
+use secateur_testkit::{all_of, bits, doubles, testdata};
 
 struct Fixture {
     name: String,
@@ -20,14 +17,7 @@ struct Fixture {
 }
 
 fn fixtures() -> Vec<Fixture> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
-        .collect();
-    paths.sort();
-    assert!(paths.len() >= 30, "only {} fixtures", paths.len());
-    paths.iter().map(|path| read(path)).collect()
+    all_of("models/lightgbm", &["txt"], 30).iter().map(|path| read(path)).collect()
 }
 
 fn read(path: &Path) -> Fixture {
@@ -35,20 +25,13 @@ fn read(path: &Path) -> Fixture {
     let bytes = std::fs::read(path).unwrap();
     let file = ModelFile::parse(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
     let mut fixture = Fixture { name, bytes, file, rows: vec![], scores: vec![], classes: vec![] };
-    let numbers = |text: &str, into: &mut Vec<f64>| {
-        into.extend(text.split(' ').map(|word| f64::from_bits(u64::from_str_radix(word, 16).unwrap())));
-    };
     for line in std::fs::read_to_string(path.with_extension("rows")).unwrap().lines() {
         let parts: Vec<&str> = line.split('|').collect();
-        numbers(parts[0], &mut fixture.rows);
-        numbers(parts[1], &mut fixture.scores);
+        fixture.rows.extend(doubles(parts[0]));
+        fixture.scores.extend(doubles(parts[1]));
         fixture.classes.push(parts[2].parse().unwrap());
     }
     fixture
-}
-
-fn bits(values: &[f64]) -> Vec<u64> {
-    values.iter().map(|value| value.to_bits()).collect()
 }
 
 fn raw_scores(ensemble: &Ensemble, rows: &[f64]) -> Vec<u64> {
@@ -192,7 +175,7 @@ fn a_model_without_trees_is_written_with_a_round_of_zeros() {
 
 #[test]
 fn pandas_categories_become_labels() {
-    let fixture = read(&folder().join("pandas.txt"));
+    let fixture = read(&testdata("models/lightgbm/pandas.txt"));
     let features = fixture.file.ensemble().features();
     let labels = |index| {
         features

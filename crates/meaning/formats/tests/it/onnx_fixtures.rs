@@ -1,25 +1,16 @@
 //! ONNX models as the converters write them, compared with the bits that onnxruntime returned for
 //! them.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
 use secateur_model::{Ensemble, Exact, NumberType, Output, Predictor, TreeId};
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/models/onnx")
-}
+use secateur_testkit::{all_of, committed, doubles, words};
 
 /// Every model of the folder with its name.
 fn fixtures() -> Vec<(String, Vec<u8>)> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder())
-        .expect("the folder exists")
-        .map(|entry| entry.expect("the folder can be listed").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "onnx"))
-        .collect();
-    paths.sort();
     let name = |path: &Path| path.file_stem().expect("a name").to_string_lossy().into_owned();
-    paths.iter().map(|path| (name(path), std::fs::read(path).expect("the file can be read"))).collect()
+    all_of("models/onnx", &["onnx"], 15).iter().map(|path| (name(path), committed(path))).collect()
 }
 
 struct Expected {
@@ -29,24 +20,18 @@ struct Expected {
 }
 
 fn expected(name: &str) -> Vec<Expected> {
-    let text = std::fs::read_to_string(folder().join(format!("{name}.expected"))).expect("a readable file");
-    let bits = |part: &str| -> Vec<u64> {
-        part.split_whitespace().map(|word| u64::from_str_radix(word, 16).expect("hexadecimal")).collect()
-    };
+    let text = String::from_utf8(committed(format!("models/onnx/{name}.expected"))).expect("text");
     text.lines()
         .map(|line| {
             let parts: Vec<&str> = line.split(" | ").collect();
-            let row = bits(parts[0]).into_iter().map(f64::from_bits).collect();
-            Expected { row, scores: bits(parts[1]), label: parts[2].to_owned() }
+            Expected { row: doubles(parts[0]), scores: words(parts[1]), label: parts[2].to_owned() }
         })
         .collect()
 }
 
 #[test]
 fn scores_and_labels_are_those_of_onnxruntime() {
-    let fixtures = fixtures();
-    assert!(fixtures.len() >= 15, "only {} models", fixtures.len());
-    for (name, bytes) in fixtures {
+    for (name, bytes) in fixtures() {
         let file = ModelFile::parse(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
         let ensemble = file.ensemble();
         let predictor = Predictor::new(ensemble);
@@ -167,7 +152,7 @@ fn a_file_without_its_trees_still_decides_by_the_same_rule() {
 #[test]
 fn the_double_form_adds_up_in_f64() {
     let number = |name: &str| {
-        let bytes = std::fs::read(folder().join(name)).expect("the file can be read");
+        let bytes = committed(format!("models/onnx/{name}"));
         ModelFile::parse(&bytes).expect("a model").ensemble().accumulation().number
     };
     assert_eq!(number("forest.onnx"), NumberType::F32);

@@ -1,32 +1,23 @@
 //! ONNX regressors that no converter writes, compared with the bits that onnxruntime returned for
 //! them: `TreeEnsemble`, and the smallest or largest of the trees' values.
 
-use std::path::{Path, PathBuf};
-
 use secateur_formats::{Edit, ModelFile, TreeEdit};
 use secateur_model::{Predictor, TreeId};
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/models/onnx_values")
-}
+use secateur_testkit::{committed, doubles, words};
 
 /// Every model of the folder with its name.
 fn fixtures() -> Vec<(String, Vec<u8>)> {
     let names =
         ["newer_float", "newer_double", "newer_average", "newer_largest", "smallest", "largest_double"];
-    let read = |name: &str| std::fs::read(folder().join(format!("{name}.onnx"))).expect("a readable file");
-    names.map(|name| (name.to_owned(), read(name))).to_vec()
+    names.map(|name| (name.to_owned(), committed(format!("models/onnx_values/{name}.onnx")))).to_vec()
 }
 
 /// Rows and the bits of their values.
 fn expected(name: &str) -> Vec<(Vec<f64>, Vec<u64>)> {
-    let text = std::fs::read_to_string(folder().join(format!("{name}.expected"))).expect("a readable file");
-    let bits = |part: &str| -> Vec<u64> {
-        part.split_whitespace().map(|word| u64::from_str_radix(word, 16).expect("hexadecimal")).collect()
-    };
+    let text = String::from_utf8(committed(format!("models/onnx_values/{name}.expected"))).expect("text");
     let line = |line: &str| {
         let (row, values) = line.split_once(" | ").expect("two parts");
-        (bits(row).into_iter().map(f64::from_bits).collect(), bits(values))
+        (doubles(row), words(values))
     };
     text.lines().map(line).collect()
 }

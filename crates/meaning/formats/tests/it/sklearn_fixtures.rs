@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
 use secateur_model::{Ensemble, Output, Predictor, TreeId};
+use secateur_testkit::testdata;
 
 const MODELS: [&str; 9] = [
     "tree",
@@ -18,7 +19,7 @@ const MODELS: [&str; 9] = [
 ];
 
 fn path(name: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "../../../testdata/models/sklearn", name].iter().collect()
+    testdata("models/sklearn").join(name)
 }
 
 fn model(name: &str) -> ModelFile {

@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use secateur_formats::{Edit, ModelFile, TreeEdit};
 use secateur_model::{
     Ensemble, EnsembleBuilder, NodeId, Output, Predictor, Split, Test, Tree, TreeBuilder, TreeId,
 };
+use secateur_testkit::{all_of, testdata};
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/models/xgboost")
+    testdata("models/xgboost")
 }
 
 /// The library's answers for one model.
@@ -24,10 +25,7 @@ struct Expected {
 
 fn expected() -> BTreeMap<String, Expected> {
     let mut models: BTreeMap<String, Expected> = BTreeMap::new();
-    for path in fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()) {
-        if path.extension().is_none_or(|extension| extension != "tsv") {
-            continue;
-        }
+    for path in all_of("models/xgboost", &["tsv"], 1) {
         for line in fs::read_to_string(path).unwrap().lines() {
             let columns: Vec<&str> = line.split('\t').collect();
             let words = |text: &str| -> Vec<u32> {

@@ -1,13 +1,10 @@
 //! Broken XGBoost files: each gives an error that names its place, in both encodings.
 
-use std::fs;
-use std::path::Path;
-
 use secateur_formats::{FormatError, ModelFile};
+use secateur_testkit::committed;
 
 fn fixture(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/models/xgboost");
-    fs::read(folder.join(name)).unwrap()
+    committed(format!("models/xgboost/{name}"))
 }
 
 /// The error of a file that must not be read.

@@ -4,18 +4,15 @@
 //! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-checker --test it hostile` runs longer; the
 //! libFuzzer target `certificate` in `fuzz/` feeds the same steps.
 
-use std::path::Path;
-
 use crate::common::{Opened, stumps};
 use fastrand::Rng;
 use secateur_certificate::{BandClaim, Claim, Digest, Reader, Statement, Step, Writer, encode};
 use secateur_checker::{Answer, Limits, Verdict, check, check_bounds_dump, check_dump};
+use secateur_testkit::all_of;
 
 /// Every accepted certificate of the corpus.
 fn seeds() -> Vec<Opened> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/certificates/accept");
-    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
+    let paths = all_of("certificates/accept", &[], 16);
     paths.iter().map(|path| Opened::read(&std::fs::read(path).unwrap()).unwrap()).collect()
 }
 

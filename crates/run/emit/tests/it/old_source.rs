@@ -1,23 +1,20 @@
 //! Source written by version 0.2.0, which laid nodes out differently, is accepted with its
 //! certificates, and refused after a change.
 
-use std::path::Path;
-
 use secateur_formats::ModelFile;
 use secateur_source::{Packed, PackingVerdict, check_packing};
+use secateur_testkit::committed;
 
 #[test]
 fn source_of_the_first_layout_is_accepted() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata");
     for (source, model) in [
         ("categorical.c", "lightgbm/categorical_multiclass.txt"),
         ("keys.rs", "xgboost/3.4.1-logistic.json"),
         ("leaves.c", "xgboost/3.4.1-logistic.json"),
     ] {
-        let read = |path: &str| std::fs::read(root.join(path)).unwrap();
-        let model = ModelFile::parse(&read(&format!("models/{model}"))).unwrap();
-        let certificate = read(&format!("source/{source}.cert"));
-        let bytes = read(&format!("source/{source}"));
+        let model = ModelFile::parse(&committed(format!("models/{model}"))).unwrap();
+        let certificate = committed(format!("source/{source}.cert"));
+        let bytes = committed(format!("source/{source}"));
         let verdict =
             |bytes: &[u8]| check_packing(&model, Packed::Source(bytes), &[], &certificate, &|| false, 1);
         assert!(matches!(verdict(&bytes), Ok(PackingVerdict::Valid(_))), "{source}: {:?}", verdict(&bytes));

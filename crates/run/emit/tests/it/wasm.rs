@@ -6,7 +6,8 @@ use crate::common::{self, judged};
 use fastrand::Rng;
 use secateur_certificate::Digest;
 use secateur_emit::{
-    Cover, EmitError, Expected, Form, LeafBits, NodeLayout, Style, Web, emit, page, wasm_cover_test, wrapper,
+    CoverRows, EmitError, Emitted, Expected, Form, LeafBits, NodeLayout, Style, Web, emit, page,
+    wasm_cover_test, wrapper,
 };
 use secateur_formats::Link;
 use secateur_model::{
@@ -18,7 +19,7 @@ use secateur_testkit::{Shape, ensemble};
 use wasmi::{Engine, Instance, Linker, Memory, Module, Store};
 
 fn module(model: &Ensemble, leaves: Option<LeafBits>) -> Vec<u8> {
-    emit(model, Style { leaves, ..common::exact(Form::Wasm, "model") }, &[]).unwrap()
+    emit(model, Style { leaves, ..common::exact(Form::Wasm, "model") }, &[]).unwrap().bytes
 }
 
 /// Does the checker accept these bytes for the model?
@@ -164,7 +165,7 @@ fn quantised_models_compute_what_the_checker_reads() {
     for (index, model) in random_models(&mut rng, 120).iter().enumerate() {
         let bits = if rng.bool() { LeafBits::Eight } else { LeafBits::Sixteen };
         let style = Style { leaves: Some(bits), ..common::exact(Form::Wasm, "model") };
-        let Ok(bytes) = emit(model, style, &[]) else { continue };
+        let Ok(Emitted { bytes, .. }) = emit(model, style, &[]) else { continue };
         let file = SourceFile::parse(&bytes).unwrap();
         assert!(same_source(model, Link::None, &file).is_err());
         let read =
@@ -323,8 +324,11 @@ fn wrapper_page_and_test_are_written() {
     let text = page(&web, &bytes);
     assert!(text.matches("</script>").count() == 1 && text.contains("<title>house</title>"), "{text}");
     let judged = judged(model, &mut rng);
-    let cover =
-        Cover { rows: &judged.rows, expected: Expected::Scores(&judged.scores), classes: &judged.classes };
+    let cover = CoverRows {
+        rows: &judged.rows,
+        expected: Expected::Scores(&judged.scores),
+        classes: &judged.classes,
+    };
     let text = wasm_cover_test(model, "house.wasm", &cover);
     assert!(text.contains("./house.wasm") && text.contains("0x"), "{text}");
 }

@@ -17,12 +17,12 @@ use std::time::Instant;
 use secateur_formats::{Edit, EditError};
 use secateur_lp::Limits;
 use secateur_model::Ensemble;
-use secateur_oracle::{Band, Cells, CompareError, Outline, SearchBudget, StopReason};
+use secateur_oracle::{Band, Cells, Claim, CompareError, Outline, SearchBudget, StopReason};
 
 use crate::candidate::column::{Column, Intercept};
 use crate::candidate::fold::Folded;
 use crate::candidate::plan::{Draft, Editable, Plan, Writer};
-use crate::config::{Claim, Config, Objective};
+use crate::config::{Config, Objective};
 use crate::outcome::{PruneError, Seconds, Size};
 use crate::passes::minimum;
 use crate::points::all_cells::Sweep;

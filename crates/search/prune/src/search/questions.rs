@@ -3,17 +3,13 @@
 use std::time::Instant;
 
 use secateur_model::{CellId, Ensemble};
-use secateur_oracle::{
-    Band, CompareError, Limit, Options, Outline, ScoreComparison, SearchBudget, StopReason, Undecided,
-    Verdict,
-};
+use secateur_oracle::{Claimed, CompareError, Judgement, Layout, Options, SearchBudget, StopReason};
 
 use crate::candidate::plan::Editable;
-use crate::config::Claim;
 use crate::search::weight_program::Weights;
 use crate::search::{Judged, STARTS, Search, size_of};
 
-/// Counterexamples that one refusal may return, for each pair of classes.
+/// Counterexamples that one refusal may return, for each claimed of classes.
 const WANTED: usize = 24;
 
 impl<'a, M: Editable> Search<'a, M> {
@@ -36,10 +32,22 @@ impl<'a, M: Editable> Search<'a, M> {
 
     /// The oracle's answer about a model, and the boxes that it visited.
     pub(super) fn compare(&self, model: &Ensemble, starts: &[Vec<f64>], nodes: u64) -> (Judged, u64) {
-        match self.problem.config.claim {
-            Claim::Decisions { band } => self.compare_decisions(model, band, starts, nodes),
-            Claim::Scores { within } => self.compare_scores(model, within, starts, nodes),
-        }
+        let claimed = match Claimed::new(self.problem.model, model, self.problem.config.claim, &self.budget())
+        {
+            Ok(claimed) => claimed,
+            Err(CompareError::Stopped(reason)) => return (Judged::Stopped(reason), 0),
+            // Sums that may overflow: such a model is not kept.
+            Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
+        };
+        let starts = |layout: &Layout| starts.iter().filter_map(|row| layout.cells_of(row)).collect();
+        let starts = claimed.layout().map_or_else(Vec::new, starts);
+        let (judgement, nodes) = claimed.judge(&self.options(nodes, starts));
+        let judged = match judgement {
+            Judgement::Proved => Judged::Proved,
+            Judgement::Refuted(rows) => Judged::Refuted(rows),
+            Judgement::Stopped(reason) => Judged::Stopped(reason),
+        };
+        (judged, nodes)
     }
 
     /// The limits of a question, and the cells that its local search starts from.
@@ -53,61 +61,6 @@ impl<'a, M: Editable> Search<'a, M> {
             progress: self.problem.watch.search.clone(),
             ..Options::unlimited()
         }
-    }
-
-    fn compare_scores(
-        &self,
-        model: &Ensemble,
-        within: f64,
-        starts: &[Vec<f64>],
-        nodes: u64,
-    ) -> (Judged, u64) {
-        let comparison = match ScoreComparison::new(self.problem.model, model, &self.budget()) {
-            Ok(comparison) => comparison,
-            Err(CompareError::Stopped(reason)) => return (Judged::Stopped(reason), 0),
-            // Sums that may overflow: such a model is not kept.
-            Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
-        };
-        let starts = starts.iter().filter_map(|row| comparison.layout().cells_of(row)).collect();
-        let (limit, nodes, rows) = comparison.within_for_many(within, &self.options(nodes, starts));
-        let judged = match limit {
-            Limit::Within => Judged::Proved,
-            Limit::Exceeded(_) => Judged::Refuted(rows),
-            Limit::OrderOfAddition(row) => Judged::Refuted(vec![row]),
-            Limit::Stopped(reason) => Judged::Stopped(reason),
-        };
-        (judged, nodes)
-    }
-
-    fn compare_decisions(
-        &self,
-        model: &Ensemble,
-        band: Band,
-        starts: &[Vec<f64>],
-        nodes: u64,
-    ) -> (Judged, u64) {
-        let outline = match Outline::new(self.problem.model, model, band) {
-            Ok(outline) => outline,
-            // Sums that may overflow: such a model is not kept.
-            Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
-        };
-        if outline.is_same_model() {
-            return (Judged::Proved, 0);
-        }
-        let comparison = match outline.lay_out(&self.budget()) {
-            Ok(comparison) => comparison,
-            Err(CompareError::Stopped(reason)) => return (Judged::Stopped(reason), 0),
-            Err(_) => return (Judged::Stopped(StopReason::Nodes), 0),
-        };
-        let starts = starts.iter().filter_map(|row| comparison.layout().cells_of(row)).collect();
-        let (compared, rows) = comparison.run_for_many(&self.options(nodes, starts));
-        let judged = match compared.verdict {
-            Verdict::Identical => Judged::Proved,
-            Verdict::Different(_) => Judged::Refuted(rows),
-            Verdict::Undecided(Undecided::OrderOfAddition(row)) => Judged::Refuted(vec![row]),
-            Verdict::Undecided(Undecided::Stopped(reason)) => Judged::Stopped(reason),
-        };
-        (judged, compared.nodes)
     }
 
     /// The points where the weights are nearest to failing a demand, and the inputs of the last

@@ -5,17 +5,17 @@
 //! `checker/tests/mutations.rs`.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::memory::settings;
 use num_bigint::BigUint;
 use secateur_certificate::{Claim, CoverTerm, CutTerm, Intercept, Reader, Step, Writer};
 use secateur_checker::{Limits, Proved, Verdict, check};
 use secateur_formats::{Edit, ModelFile, TreeEdit};
 use secateur_model::{Ensemble, EnsembleBuilder, FeatureId, NodeId, Split, Test, TreeBuilder, TreeId};
-use secateur_oracle::{Cancel, Progress};
+use secateur_oracle::Cancel;
 use secateur_prune::{Config, Moves, Watch, certify, prune};
+use secateur_testkit::testdata;
 
 /// Kinds of change that may leave the bounds true. The checker computes every cut, cover and
 /// crossing again from what the certificate contains, so an accepted change proves the bound that
@@ -357,18 +357,9 @@ fn pruned(name: &str, file: &ModelFile, moves: Moves) -> Case {
     let config = Config { moves, deadline, ..Config::default() };
     let pruned = prune(file, &[], &config, &Watch::default()).unwrap();
     let models = [file.ensemble().clone(), pruned.file.ensemble().clone()];
-    let progress = Arc::new(Progress::default());
     let evidence = Some(&pruned.evidence);
-    let certificate = certify(
-        &models[0],
-        &models[1],
-        evidence,
-        config.claim.band().unwrap(),
-        1,
-        &Cancel::default(),
-        &progress,
-    )
-    .unwrap();
+    let certificate =
+        certify(&models[0], &models[1], config.claim, evidence, &settings(&Cancel::default())).unwrap();
     let (bound, _) = shown(&certificate.proved).unwrap_or_else(|| panic!("{name}: no bound"));
     assert_eq!(bound, pruned.lower_bound as u64, "{name}: the checker confirms another bound");
     let costs = pruned.evidence.bound.as_ref().unwrap().costs.clone();
@@ -378,7 +369,7 @@ fn pruned(name: &str, file: &ModelFile, moves: Moves) -> Case {
 /// A certificate of the corpus that the checker's own tests use; covers with branches come from
 /// there.
 fn kept(name: &str, items: usize) -> Case {
-    let folder = testdata().join("certificates");
+    let folder = testdata("certificates");
     let model = |name: &str| ModelFile::read(&folder.join("models").join(name)).unwrap().ensemble().clone();
     let models = [model("stumps.json"), model("first_stump.json")];
     let opened = Opened::read(&std::fs::read(folder.join("accept").join(name)).unwrap());
@@ -389,7 +380,7 @@ fn kept(name: &str, items: usize) -> Case {
 /// model decides "or"; elsewhere it ties where the two votes disagree. Two trees cannot decide this
 /// without a constant, which is a third vote.
 fn votes_that_need_a_constant() -> ModelFile {
-    let file = ModelFile::read(&testdata().join("models/sklearn/adaboost.skops")).unwrap();
+    let file = ModelFile::read(&testdata("models/sklearn/adaboost.skops")).unwrap();
     let model = file.ensemble();
     let mut builder = EnsembleBuilder::new(
         model.features().clone(),
@@ -412,10 +403,6 @@ fn votes_that_need_a_constant() -> ModelFile {
     let votes = builder.build();
     let replace = |index| TreeEdit::Replace { tree: TreeId::new(index), with: votes.trees()[index].clone() };
     file.edit(&Edit { trees: (0..4).map(replace).collect(), intercepts: None }).unwrap()
-}
-
-fn testdata() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata")
 }
 
 fn shown(proved: &Proved) -> Option<(u64, Intercept)> {
@@ -442,9 +429,7 @@ fn a_constant_that_takes_a_tree_counts_in_the_certificate() {
 fn every_change_of_a_bound_is_refused_or_known_to_be_harmless() {
     let mut cases: Vec<Case> = FILES
         .iter()
-        .map(|(name, moves)| {
-            pruned(name, &ModelFile::read(&testdata().join("models").join(name)).unwrap(), *moves)
-        })
+        .map(|(name, moves)| pruned(name, &ModelFile::read(&testdata("models").join(name)).unwrap(), *moves))
         .collect();
     cases.push(pruned("votes", &votes_that_need_a_constant(), Moves::Leaves));
     cases.extend([kept("bounds", 2), kept("counted_constant", 3)]);

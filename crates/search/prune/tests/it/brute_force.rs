@@ -1,14 +1,12 @@
 //! Prunes random models in every way, and checks the results on every cell.
 
-use std::sync::Arc;
-
-use crate::memory::{Memory, check, random_model};
+use crate::memory::{Memory, check, random_model, settings};
 use fastrand::Rng;
 use secateur_model::{
     Accumulation, ClassLabels, Decision, Domain, Ensemble, EnsembleBuilder, FeatureId, Features, Grid,
-    GroupId, Intake, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
+    GroupId, Intake, NodeId, NumberType, Output, Split, Test, TreeBuilder,
 };
-use secateur_oracle::{Band, Cancel, Comparison, Progress};
+use secateur_oracle::{Band, Cancel, Comparison};
 use secateur_prune::{
     Claim, Config, Effort, Fate, Moves, Objective, Outcome, Pruned, Unit, Watch, certify, prune_model,
 };
@@ -151,18 +149,11 @@ fn judged_within(seeds: std::ops::Range<u64>, draw: &dyn Fn(&mut Rng, &Ensemble)
             };
             assert_eq!(found, winner, "{context}: {row:?}");
         }
-        let (cancel, progress) = (Cancel::default(), Arc::new(Progress::default()));
+        let cancel = Cancel::default();
         let narrow = model.within(&drawn).unwrap();
-        let certificate = certify(
-            &narrow,
-            &pruned.file.0,
-            Some(&pruned.evidence),
-            config.claim.band().unwrap(),
-            1,
-            &cancel,
-            &progress,
-        )
-        .expect(&context);
+        let certificate =
+            certify(&narrow, &pruned.file.0, config.claim, Some(&pruned.evidence), &settings(&cancel))
+                .expect(&context);
         assert_eq!(certificate.proved.claim.domain, pruned.domain, "{context}");
         bounds +=
             usize::from(certificate.proved.columns.is_some() || certificate.proved.thresholds.is_some());
@@ -182,13 +173,8 @@ fn judged_within(seeds: std::ops::Range<u64>, draw: &dyn Fn(&mut Rng, &Ensemble)
 /// A majority vote of trees that split one feature each, where half of the trees send missing
 /// values to the other side. Without missing values, the two trees of a feature are equal.
 fn votes_that_missing_values_tell_apart() -> Ensemble {
-    let intake = Intake { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
-    let accumulation = Accumulation {
-        number: NumberType::F64,
-        intercept: InterceptPosition::First,
-        order: Order::File,
-        average: None,
-    };
+    let intake = Intake::everything(NumberType::F64);
+    let accumulation = Accumulation::in_order(NumberType::F64);
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
     let (features, classes) = (Features::unnamed(3), ClassLabels::Unnamed(2));
     let mut builder =
@@ -211,22 +197,14 @@ fn a_scope_without_missing_values_lets_more_go_and_is_certified_for_it() {
         let pruned = prune_model(&Memory(model.clone()), data, &config, &Watch::default()).unwrap();
         assert_eq!(pruned.domain, scope);
         check(&model, &pruned, config.claim.band().unwrap(), &format!("{scope:?}"));
-        let (cancel, progress) = (Cancel::default(), Arc::new(Progress::default()));
+        let cancel = Cancel::default();
         let (original, file) = (model.within(&scope).unwrap(), &pruned.file.0);
-        let certificate = certify(
-            &original,
-            file,
-            Some(&pruned.evidence),
-            config.claim.band().unwrap(),
-            1,
-            &cancel,
-            &progress,
-        )
-        .unwrap();
+        let certificate =
+            certify(&original, file, config.claim, Some(&pruned.evidence), &settings(&cancel)).unwrap();
         assert_eq!(certificate.proved.claim.domain, scope);
         assert_eq!(certificate.proved.columns.unwrap().bound as usize, pruned.lower_bound);
         // The file is not a pruned model for every input, unless it was made for every input.
-        let whole = certify(&model, file, None, config.claim.band().unwrap(), 1, &cancel, &progress);
+        let whole = certify(&model, file, config.claim, None, &settings(&cancel));
         assert_eq!(whole.is_ok(), scope == Domain::everything());
         // Rows outside the scope do not become points.
         let points = &pruned.evidence.points;

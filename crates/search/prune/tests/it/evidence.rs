@@ -1,17 +1,15 @@
 //! The evidence for lower bounds, as the independent checker judges it.
 
-use std::path::Path;
-
 use fastrand::Rng;
 use secateur_checker::{Limits, Verdict, check};
 use secateur_formats::ModelFile;
 use secateur_model::{Ensemble, Grid, TreeId};
 use secateur_oracle::{Band, Comparison, Options, SearchBudget};
 use secateur_prune::{
-    Bound, Column, Cut, Cutter, Evidence, Intercept, Points, cheapest_cover, indispensable,
+    Bound, Column, ColumnCut, Cutter, Evidence, Intercept, Points, cheapest_cover, indispensable,
     relevant_boundaries, write_bounds,
 };
-use secateur_testkit::{Shape, ensemble};
+use secateur_testkit::{Shape, ensemble, testdata};
 
 const FILES: [&str; 7] = [
     "xgboost/3.4.1-logistic.json",
@@ -38,7 +36,7 @@ fn evidence_of(
     let budget = SearchBudget::unlimited();
     let relevant = relevant_boundaries(model, &grid, band, &[], rng, &budget);
     let found = indispensable(&mut points, &grid, &mut cutter, Some(&relevant), None, rng, &budget);
-    let cuts: Vec<Cut> = found.cuts().cloned().collect();
+    let cuts: Vec<ColumnCut> = found.cuts().cloned().collect();
     let sets: Vec<Vec<usize>> = cuts.iter().map(|cut| cut.columns.clone()).collect();
     let cover = cheapest_cover(&sets, &costs, &budget).unwrap();
     let bound = Bound { costs, least: cover.bound, proof: cover.proof };
@@ -166,7 +164,7 @@ fn mutate(evidence: &mut Evidence, rng: &mut Rng) -> bool {
 
 #[test]
 fn files_of_every_framework_have_their_bounds_checked() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/models");
+    let folder = testdata("models");
     let mut rng = Rng::with_seed(33);
     for name in FILES {
         let file = ModelFile::read(&folder.join(name)).unwrap();

@@ -1,6 +1,6 @@
 //! Prunes real files of every format: the result is a file of that format that decides alike.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
@@ -8,22 +8,17 @@ use secateur_formats::ModelFile;
 use secateur_model::{CellId, Grid, Predictor};
 use secateur_oracle::{Band, Comparison};
 use secateur_prune::{Config, Effort, Fate, Moves, PruneError, Watch, certain_winner, prune};
+use secateur_testkit::all_of;
 
 fn fixtures() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/models");
     let mut found = Vec::new();
     for (folder, extensions) in [
-        ("xgboost", &["json", "ubj"][..]),
-        ("lightgbm", &["txt"]),
-        ("sklearn", &["skops"]),
-        ("onnx", &["onnx"]),
+        ("models/xgboost", &["json", "ubj"][..]),
+        ("models/lightgbm", &["txt"]),
+        ("models/sklearn", &["skops"]),
+        ("models/onnx", &["onnx"]),
     ] {
-        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
-            let path = entry.unwrap().path();
-            if path.extension().is_some_and(|own| extensions.iter().any(|wanted| own == *wanted)) {
-                found.push(path);
-            }
-        }
+        found.extend(all_of(folder, extensions, 1));
     }
     found.sort();
     found

@@ -1,12 +1,13 @@
 //! Runs that are ended early: at the start, and after arbitrary times.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::memory::{Memory, check, random_model};
+use crate::memory::{Memory, check, random_model, settings};
 use fastrand::Rng;
-use secateur_oracle::{Band, Cancel, Comparison, Progress};
-use secateur_prune::{CertifyError, Config, Effort, Fate, Moves, Outcome, Watch, certify, prune_model};
+use secateur_oracle::{Band, Cancel, Comparison};
+use secateur_prune::{
+    CertifyError, Claim, Config, Effort, Fate, Moves, Outcome, Watch, certify, prune_model,
+};
 
 /// Without time the model is returned as it is. The result claims nothing more than that, and a
 /// certificate proves it.
@@ -32,13 +33,13 @@ fn no_time_leaves_the_model_as_it_is() {
             assert_eq!(pruned.size[0], pruned.size[1]);
             assert_eq!((pruned.lower_bound, pruned.irreducible, pruned.oracle_calls), (0, false, 0));
             assert!(pruned.fates.iter().all(|fate| *fate == Fate::Kept));
-            let (cancel, progress) = (Cancel::default(), Arc::<Progress>::default());
+            let cancel = Cancel::default();
             let made =
-                certify(&model, &pruned.file.0, Some(&pruned.evidence), Band::Auto, 1, &cancel, &progress);
+                certify(&model, &pruned.file.0, Claim::default(), Some(&pruned.evidence), &settings(&cancel));
             assert!(made.is_ok(), "seed {seed}: {:?}", made.err());
             cancel.cancel();
             let made =
-                certify(&model, &pruned.file.0, Some(&pruned.evidence), Band::Auto, 1, &cancel, &progress);
+                certify(&model, &pruned.file.0, Claim::default(), Some(&pruned.evidence), &settings(&cancel));
             assert!(matches!(made, Err(CertifyError::Interrupted)), "seed {seed}");
             runs += 1;
         }
@@ -76,8 +77,9 @@ fn a_run_that_is_ended_anywhere_gives_what_is_proved() {
         let context = format!("seed {seed}, {late:?}");
         check(&model, &pruned, Band::Auto, &context);
         assert!(pruned.lower_bound <= pruned.size[1].trees, "{context}");
-        let (cancel, progress) = (Cancel::default(), Arc::<Progress>::default());
-        let made = certify(&model, &pruned.file.0, Some(&pruned.evidence), Band::Auto, 1, &cancel, &progress);
+        let cancel = Cancel::default();
+        let made =
+            certify(&model, &pruned.file.0, Claim::default(), Some(&pruned.evidence), &settings(&cancel));
         assert!(made.is_ok(), "{context}: {:?}", made.err());
         ended += usize::from(pruned.outcome == Outcome::BudgetReached);
         runs += 1;

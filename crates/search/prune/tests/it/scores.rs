@@ -1,14 +1,12 @@
 //! Prunes random models so that their scores stay, checks the results on every cell in the
 //! libraries' own arithmetic, and has the certificates checked.
 
-use std::sync::Arc;
-
-use crate::memory::{Memory, random_model};
+use crate::memory::{Memory, random_model, settings};
 use fastrand::Rng;
 use secateur_model::{Decision, Domain, Ensemble, Exact, Grid, Predictor, Value};
-use secateur_oracle::{Cancel, Progress};
+use secateur_oracle::Cancel;
 use secateur_prune::{
-    Claim, Config, Effort, Moves, Outcome, PruneError, Pruned, Unit, Watch, certify_scores, prune_model,
+    Claim, Config, Effort, Moves, Outcome, PruneError, Pruned, Unit, Watch, certify, prune_model,
 };
 use secateur_testkit::{Shape, ensemble, every_row};
 
@@ -95,9 +93,9 @@ fn scores_stay_on_every_cell() {
         regressors += changed * usize::from(!model.decision().is_classifier());
         // The proof can be written, and the checker accepts it.
         let narrow = model.within(&config.domain).unwrap();
-        let (cancel, progress) = (Cancel::default(), Arc::new(Progress::default()));
+        let cancel = Cancel::default();
         let certificate =
-            certify_scores(&narrow, &pruned.file.0, within, 1, &cancel, &progress).expect(&context);
+            certify(&narrow, &pruned.file.0, config.claim, None, &settings(&cancel)).expect(&context);
         assert_eq!(certificate.proved.claim.within(), Some(within), "{context}");
     }
     println!("{runs} runs, {smaller} smaller, {moved} with other scores, {dropped} trees fewer");

@@ -44,7 +44,7 @@ pub(super) fn seeds() -> Vec<Vec<u8>> {
                     let style = Style { form, name: "model", leaves, keys, nodes, probabilities };
                     // Some combinations are refused: a Wasm module has only the compact layout and
                     // no keys.
-                    seeds.extend(emit(MODEL.ensemble(), style, &[]));
+                    seeds.extend(emit(MODEL.ensemble(), style, &[]).map(|emitted| emitted.bytes));
                 }
             }
         }

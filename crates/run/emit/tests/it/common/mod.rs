@@ -10,7 +10,7 @@ use secateur_formats::packed::{File, Stamp};
 use secateur_formats::{Framework, ModelFile};
 use secateur_model::{Ensemble, Predictor};
 use secateur_runtime::{Model, Rows};
-use secateur_testkit::is_whole;
+use secateur_testkit::{is_whole, testdata};
 
 /// Rows that reach every leaf and threshold, and hostile ones, with their scores and classes.
 pub(crate) struct Judged {
@@ -127,7 +127,7 @@ pub(crate) fn link(model: &Ensemble, turn: usize) -> Link {
 
 /// Emits source that is text.
 pub(crate) fn written(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<String, EmitError> {
-    emit(model, style, notes).map(|bytes| String::from_utf8(bytes).expect("source is text"))
+    emit(model, style, notes).map(|emitted| String::from_utf8(emitted.bytes).expect("source is text"))
 }
 
 /// How much a C compiler is to optimise.
@@ -158,9 +158,8 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 /// regressors, missing values, categories. Of XGBoost's many versions only the last one is used;
 /// the readers' own tests cover the others.
 pub(crate) fn fixtures() -> Vec<(String, ModelFile)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/models");
     let mut found = Vec::new();
-    let mut open = vec![root];
+    let mut open = vec![testdata("models")];
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
             if entry.is_dir() {

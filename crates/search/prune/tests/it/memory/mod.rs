@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use secateur_formats::{Edit, EditError};
 use secateur_model::{Ensemble, Grid, Predictor};
-use secateur_oracle::{Band, exact_class};
+use secateur_oracle::{Band, Cancel, Options, SearchBudget, exact_class};
 use secateur_prune::{Pruned, certain_winner};
 use secateur_testkit::{Shape, edited, ensemble, every_row, mutate};
 
@@ -63,4 +63,10 @@ pub(crate) fn check(original: &Ensemble, pruned: &Pruned<Memory>, band: Band, co
         }
     }
     certain
+}
+
+/// The settings of a search with one thread that only this switch ends.
+pub(crate) fn settings(cancel: &Cancel) -> Options {
+    let budget = SearchBudget { cancel: cancel.clone(), ..SearchBudget::unlimited() };
+    Options { budget, threads: 1, ..Options::unlimited() }
 }
