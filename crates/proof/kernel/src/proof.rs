@@ -103,20 +103,17 @@ impl<'a> Proof<'a> {
             Step::Lens(_) if self.named.is_some() => return Err(Refusal::LensLate),
             Step::Lens(multipliers) => return self.add_lens(multipliers),
             Step::Meet(first) if self.named.is_none() && self.lenses.is_empty() => {
-                rules::meet::meet(self, first)?;
-                return Ok(Progress::Proved);
+                return rules::meet::meet(self, first).map(|()| Progress::Proved);
             }
             _ => {}
         }
         self.named.get_or_insert(self.lenses.len() as u32);
         match *step {
             Step::Narrow { lens, axis, low, high } => {
-                rules::boxes::narrow(self, lens, axis, low, high)?;
-                return Ok(Progress::Open);
+                return rules::boxes::narrow(self, lens, axis, (low, high)).map(|()| Progress::Open);
             }
             Step::Split { axis, cell, low_first } => {
-                rules::boxes::split(self, axis, cell, low_first)?;
-                return Ok(Progress::Open);
+                return rules::boxes::split(self, axis, cell, low_first).map(|()| Progress::Open);
             }
             Step::Close(lens) => rules::boxes::close(self, lens)?,
             Step::Cells => rules::cells::cells(self)?,
