@@ -56,7 +56,7 @@ pub(crate) fn advise(
     let cancel = Cancel::default();
     let file = Arc::clone(&model.file);
     let bytes = path.as_deref().and_then(options::file_size);
-    let work = || secateur::advise(&file, bytes, &data, limit, &cancel);
+    let work = || secateur::advise(&file, bytes, (&data, labels.as_ref()), limit, &cancel);
     let advice = interrupt::interruptible(py, &cancel, |_| Ok(()), work)?;
     Ok(Advice { advice, path })
 }
