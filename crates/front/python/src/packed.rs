@@ -135,9 +135,10 @@ impl Packed {
         sparse: &Sparse<'_, T>,
         how: How,
     ) -> PyResult<(usize, Vec<f64>)> {
-        let (columns, values) = (sparse.columns.as_slice()?, sparse.values.as_slice()?);
+        let Sparse { starts, columns, values, width, absent } = sparse;
+        let (columns, values, width, absent) = (columns.as_slice()?, values.as_slice()?, *width, *absent);
         py.detach(|| {
-            let rows = SparseRows::new(&sparse.starts, columns, values, sparse.width, sparse.absent)?;
+            let rows = SparseRows::new(starts, columns, values, width, absent)?;
             let mut scores = vec![0.0; rows.count() * self.model.outputs()];
             self.model.raw_scores_of_sparse(how.path, rows, how.threads, &mut scores)?;
             Ok((rows.count(), scores))
