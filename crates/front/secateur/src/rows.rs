@@ -33,7 +33,7 @@ pub struct RowsSeen {
 
 /// Compares two models on rows that both accept. `classes` maps each class of the first model to
 /// the second model's class; `score` is the band of the claim, as a score.
-pub fn rows_seen(
+pub(crate) fn rows_seen(
     models: [&Ensemble; 2],
     classes: &dyn Fn(ClassId) -> ClassId,
     rows: &[f64],

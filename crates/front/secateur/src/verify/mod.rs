@@ -390,7 +390,7 @@ impl Search<'_> {
         if let Some(reason) = stopped {
             return checkpoint.stopped(reason).map(|()| None);
         }
-        if settled == Conclusion::Proved && !checked {
+        if conclusion == Conclusion::Proved && !checked {
             let cancelled = self.call.budget.is_cancelled();
             return Ok(Some(if cancelled { StopReason::Cancelled } else { StopReason::Time }));
         }
