@@ -1,7 +1,7 @@
 //! The `secateur` command line: makes models smaller that decide the same, shows the contents of a
 //! model file, predicts bit for bit, and tells whether two models decide alike.
 //!
-//! Each command has a file (`inspect`, `predict`, `prune`, `verify`, `verify-many`, `domain`,
+//! Each command has a file (`advise`, `inspect`, `predict`, `prune`, `verify`, `verify-many`, `domain`,
 //! `pack`, `demo`, and `shell` for completions and manual pages). `table` reads CSV and Parquet
 //! files, `output` writes a file whole or not at all. Results go to stdout; notes, progress and
 //! errors go to stderr.
@@ -53,6 +53,9 @@
 //! - `probability_shift`: null, or how far probabilities move on the `rows`: `largest`, `mean` and,
 //!   with two classes and a `--target`, the `auc` `before` and `after` (otherwise null). Measured,
 //!   not proved.
+//! - `pack`: null, or where pruning removed less than a tenth of the trees: the packed model's
+//!   `bytes`, `row_seconds` (the time of one row alone, measured on this machine) and
+//!   `batch_row_seconds` (of a row among many); both are null if there was no row to measure with.
 //! - `fates`: for each tree of the original its `fate` (`kept`, `scaled`, `rewritten`, `merged`,
 //!   `constant`, `dropped`), with `weight` and `into` if they apply.
 //! - `relevant_thresholds`: null if they were not examined, or `count` and `total`.
@@ -64,6 +67,18 @@
 //! - `accuracy`: null if no classes are given.
 //! - `oracle`: for `rows` and `boxes` the oracle's findings against the model, as `verify --json`
 //!   prints them; otherwise null.
+//!
+//! # `advise --json`
+//! - `dialect`, `trees`, `bytes`: of the model.
+//! - `advice`: the command that helps most: `prune`, `prune_less` (with a smaller claim), `pack`,
+//!   `neither`.
+//! - `pack`: null, or `bytes`, `row_seconds`, `batch_row_seconds` as for `prune`, and the `command`.
+//! - `pack_refused`: why the model cannot be packed, or null.
+//! - `trials[]`: `way` (`decisions`, `no_missing`, `like_the_rows`, `band`, `within`), `option` (of
+//!   Python's `prune`), `band`, `within`, `trees` (that are left, or null), `refused` (why there is
+//!   no answer, or null), `minimal` (no fewer trees can do, proved), `ended` (the search came to its
+//!   end within the trial's time), `seconds`, `command`.
+//! - `seconds`.
 //!
 //! # `verify --json`
 //! - `outcome`: `identical`, `different`, `undecided`.
@@ -144,6 +159,7 @@
 //! - `domain`: the contents of the `--domain` file, as for `prune`, or null.
 //! - `notes`: sentences about how the library executes this file.
 
+mod advise;
 mod arguments;
 mod demo;
 mod domain;
@@ -154,6 +170,7 @@ mod model;
 mod output;
 mod pack;
 mod predict;
+mod predictions;
 mod progress;
 mod prune;
 mod shell;
@@ -195,6 +212,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 fn run_command(arguments: &Arguments) -> anyhow::Result<Ending> {
     let verbosity = arguments.verbosity();
     match &arguments.command {
+        Command::Advise(command) => return advise::run(command, verbosity),
         Command::Prune(command) => return prune::run(command, verbosity),
         Command::Verify(command) => return verify::run(command, verbosity),
         Command::VerifyMany(command) => return verify_many::run(command, verbosity),

@@ -142,7 +142,7 @@ impl std::str::FromStr for BandArgument {
     }
 }
 
-/// `500ms`, `30s`, `10m`, `2h`.
+/// `500ms`, `30s`, `5m30s`, `2h`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(pub(crate) Duration);
 
@@ -150,12 +150,19 @@ impl std::str::FromStr for Limit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "try 30s, 10m, 2h".to_owned();
+        let wrong = || "try 30s, 10m, 5m30s, 2h".to_owned();
+        // The longer name first, of which the other is the beginning.
         let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
-        let parts = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
-        let (count, seconds) = parts.ok_or_else(wrong)?;
-        let count: f64 = count.parse().map_err(|_| wrong())?;
-        Duration::try_from_secs_f64(count * seconds).map(Self).map_err(|_| wrong())
+        let (mut rest, mut total, mut before) = (text, 0.0, f64::INFINITY);
+        while before == f64::INFINITY || !rest.is_empty() {
+            let end =
+                rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').ok_or_else(wrong)?;
+            let count: f64 = rest[..end].parse().map_err(|_| wrong())?;
+            let unit = units.iter().find_map(|(unit, size)| Some((rest[end..].strip_prefix(unit)?, *size)));
+            let (after, size) = unit.filter(|&(_, size)| size < before).ok_or_else(wrong)?;
+            (rest, total, before) = (after, total + count * size, size);
+        }
+        Duration::try_from_secs_f64(total).map(Self).map_err(|_| wrong())
     }
 }
 
@@ -192,10 +199,14 @@ mod tests {
         assert_eq!("2h".parse::<Limit>().unwrap().0, Duration::from_secs(7200));
         assert_eq!("250ms".parse::<Limit>().unwrap().0, Duration::from_millis(250));
         assert_eq!("1ms".parse::<Limit>().unwrap().0, Duration::from_millis(1));
+        assert_eq!("5m30s".parse::<Limit>().unwrap().0, Duration::from_secs(330));
+        assert_eq!("1h30m15s500ms".parse::<Limit>().unwrap().0, Duration::from_millis(5_415_500));
         for zero in ["0s", "0ms", "0m", "0h", "0.0s"] {
             assert_eq!(zero.parse::<Limit>().unwrap().0, Duration::ZERO);
         }
-        for wrong in ["", "s", "ms", "30", "-1s", "-1ms", "nans", "infh", "3 é", "1 ms"] {
+        for wrong in
+            ["30s5m", "5s5s", "5m30", "", "s", "ms", "30", "-1s", "-1ms", "nans", "infh", "3 é", "1 ms"]
+        {
             assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
         }
         assert_eq!("2h".parse::<LimitOrNone>().unwrap().0, Some(Duration::from_secs(7200)));

@@ -6,6 +6,7 @@
 //! share, `error` makes the exceptions, `interrupt` runs long work without the GIL, and `crew` lets
 //! a Python executor visit boxes.
 
+mod advise;
 mod check;
 mod crew;
 mod domain;
@@ -33,7 +34,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<packed::Packed>()?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
     module.add_function(wrap_pyfunction!(prune::prune, module)?)?;
-    module.add_function(wrap_pyfunction!(prune::offers, module)?)?;
+    module.add_class::<advise::Advice>()?;
+    module.add_function(wrap_pyfunction!(advise::advise, module)?)?;
     module.add_function(wrap_pyfunction!(unproved::prune_to_size, module)?)?;
     module.add_function(wrap_pyfunction!(unproved::prune_without_proof, module)?)?;
     module.add_function(wrap_pyfunction!(check::check, module)?)?;

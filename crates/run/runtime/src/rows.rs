@@ -112,6 +112,12 @@ impl<'a, T: Float> Rows<'a, T> {
         self.values[row * self.row_stride + column * self.column_stride]
     }
 
+    /// A row, if its values stand one after the other.
+    #[inline]
+    pub(crate) fn row(&self, row: usize) -> Option<&'a [T]> {
+        if self.column_stride == 1 { Some(&self.values[row * self.row_stride..][..self.width]) } else { None }
+    }
+
     /// The values of one column, from the first row to the last.
     #[inline]
     fn column(&self, column: usize) -> impl Iterator<Item = T> + '_ {

@@ -276,8 +276,9 @@ impl<'a> ScoreComparison<'a> {
         System::new(&self.layout, &rows)
     }
 
-    /// Are the cells few enough to evaluate all of them?
-    fn has_few_cells(&self) -> bool {
+    /// Are the cells few enough to evaluate all of them? If not, a limit below the libraries'
+    /// rounding cannot be proved.
+    pub fn has_few_cells(&self) -> bool {
         let trees: usize = self.read.iter().map(|model| model.trees().len()).sum();
         let cells = self.layout.axis_sizes().iter().map(|&size| f64::from(size)).product::<f64>();
         // Bounds for every order of addition take several times as long, and the two never become

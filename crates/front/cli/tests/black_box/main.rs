@@ -1,6 +1,7 @@
 //! Tests of the binary as its users see it: arguments, files and pipes in; text, files and exit
 //! codes out.
 
+mod advise;
 mod band;
 mod checkpoint;
 mod demo;

@@ -155,6 +155,13 @@ impl VerifyReport<'_> {
     pub(super) fn row_words(&self, labels: &LabelMatch<'_>, row: &[f64], verbose: bool, line: Line<'_>) {
         let features = self.models()[0].features();
         let used = used_columns(&self.models());
+        if row.iter().zip(&used).any(|(value, &used)| used && value.is_nan()) {
+            line(
+                "missing",
+                "the input has missing values; if yours never have any, --no-missing (in Python missing=False) asks \
+                 about the others",
+            );
+        }
         let mut unused = 0;
         for (index, &value) in row.iter().enumerate() {
             if !used[index] && !verbose {

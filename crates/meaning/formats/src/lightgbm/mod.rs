@@ -75,6 +75,13 @@ impl File {
     }
 }
 
+impl File {
+    /// The cover of each node of each tree.
+    pub(crate) fn covers(&self) -> Option<Vec<Vec<f64>>> {
+        (0..self.layout.trees().len()).map(|index| tree::covers(&self.text, &self.layout, index)).collect()
+    }
+}
+
 /// LightGBM's `kZeroThreshold`, a float literal widened to double.
 const ZERO_WINDOW: f32 = 1e-35;
 

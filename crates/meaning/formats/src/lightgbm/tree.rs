@@ -102,6 +102,20 @@ pub(super) fn read(
     Ok(builder)
 }
 
+/// The covers of tree `index` (`internal_count`, then `leaf_count`), by node; `None` if the file does
+/// not have them.
+pub(super) fn covers(text: &str, layout: &Layout, index: usize) -> Option<Vec<f64>> {
+    let range = layout.trees()[index].clone();
+    let block = Block::of(text, range.start, &text[range], TreeId::new(index)).ok()?;
+    let leaves = block.number("num_leaves", 1).ok()?;
+    if leaves == 1 {
+        return Some(vec![1.0]);
+    }
+    let mut covers = block.list::<f64>("internal_count", leaves - 1).ok()?;
+    covers.extend(block.list::<f64>("leaf_count", leaves).ok()?);
+    Some(covers)
+}
+
 /// The lines of a tree.
 struct Block<'a> {
     tree: TreeId,

@@ -152,6 +152,29 @@ impl Contents {
     }
 }
 
+/// The covers (`sum_hessian`) of the trees at these places, one list for each; empty for a tree that
+/// has none.
+pub(super) fn covers(bytes: &[u8], encoding: Encoding, trees: &[Span]) -> Result<Vec<Vec<f32>>, FormatError> {
+    match encoding {
+        Encoding::Json => covers_of(json(bytes), trees),
+        Encoding::Ubj => covers_of(Ubj::new(bytes), trees),
+    }
+}
+
+fn covers_of<'a, S: Source<'a>>(mut source: S, trees: &[Span]) -> Result<Vec<Vec<f32>>, FormatError> {
+    let mut all = Vec::with_capacity(trees.len());
+    for tree in trees {
+        let mut covers = Vec::new();
+        source.seek(tree.start);
+        source.object(&mut |source, key, _| match key {
+            "sum_hessian" => source.floats(&mut covers),
+            _ => source.skip(),
+        })?;
+        all.push(covers);
+    }
+    Ok(all)
+}
+
 /// Collects the contents in whatever order the file has them.
 #[derive(Debug, Default)]
 struct Collector {

@@ -43,6 +43,16 @@ pub struct File {
 /// The newest version whose files were compared with the library itself.
 const NEWEST: Version = Version(3, 4, i64::MAX);
 
+impl File {
+    /// The cover of each node of each tree that the library uses.
+    pub(crate) fn covers(&self) -> Option<Vec<Vec<f64>>> {
+        let used = self.ensemble.trees().len();
+        let spans = self.layout.tree_objects.get(..used)?;
+        let covers = document::covers(&self.bytes, self.encoding, spans).ok()?;
+        Some(covers.into_iter().map(|tree| tree.into_iter().map(f64::from).collect()).collect())
+    }
+}
+
 impl Document for File {
     fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
         Self::parse_owned(bytes.to_vec())
