@@ -75,7 +75,7 @@ impl PackedSize {
             None => format!("{} bytes", grouped(self.bytes)),
         };
         let speed = self.speed.map_or_else(String::new, |speed| {
-            let [alone, among] = [speed.alone, speed.among_many].map(|time| micros(time));
+            let [alone, among] = [speed.alone, speed.among_many].map(micros);
             format!(", a row in {alone} alone and in {among} among many (measured here)")
         });
         format!("{size}{speed}, with every bit of the scores")

@@ -104,7 +104,7 @@ pub(super) fn read(
 
 /// The covers of tree `index` (`internal_count`, then `leaf_count`), by node; `None` if the file does
 /// not have them.
-pub(super) fn covers(text: &str, layout: &Layout, index: usize) -> Option<Vec<f64>> {
+pub(super) fn covers(text: &str, layout: &Sections, index: usize) -> Option<Vec<f64>> {
     let range = layout.trees()[index].clone();
     let block = Block::of(text, range.start, &text[range], TreeId::new(index)).ok()?;
     let leaves = block.number("num_leaves", 1).ok()?;
