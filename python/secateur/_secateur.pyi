@@ -189,6 +189,20 @@ def advise(
     time_limit: float = 10.0,
     path: str | None = None,
 ) -> Advice: ...
+def rules_from_toml(text: str) -> tuple[list[str], str | None]: ...
+def ask(
+    model: Model,
+    question: str,
+    rows: NDArray[np.float64] | None = None,
+    *,
+    threshold: float | None = None,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    missing: bool = True,
+    domain: tuple[str, list[Model]] | None = None,
+    certificate: str | None = None,
+) -> dict[str, Any]: ...
 def prune(
     model: Model,
     rows: NDArray[np.float64] | None = None,

@@ -1,5 +1,6 @@
 //! Flags and their help.
 
+mod ask;
 mod pack;
 mod prune;
 mod verify;
@@ -14,6 +15,7 @@ use crate::output::complain;
 use crate::shell::{Completions, Man};
 use crate::table::Reading;
 use crate::verify::Limit;
+pub(crate) use ask::Ask;
 pub(crate) use pack::{Pack, SelfTest};
 pub(crate) use prune::{Keep, Method, Prune, Solver};
 pub(crate) use verify::{Verify, VerifyMany};
@@ -54,6 +56,7 @@ Examples:
   secateur inspect model.json                    what is in this file?
   secateur predict model.json --data table.csv   what does it predict?
   secateur verify-many pairs.csv                 which of many pairs do?
+  secateur ask model.json range                  what can this model do?
   secateur domain table.csv -o inputs.toml       which inputs can occur?
 
 Exit codes: 0 done or proved; 1 refuted; 2 bad usage or bad input; 3 undecided; 130 interrupted (143 by SIGTERM, 129 by SIGHUP).";
@@ -67,6 +70,7 @@ pub(crate) enum Command {
     Inspect(Inspect),
     Predict(Predict),
     VerifyMany(VerifyMany),
+    Ask(Ask),
     Domain(Domain),
     SelfTest(SelfTest),
     Demo(Demo),

@@ -104,6 +104,24 @@
 //! - `reason`, `scope`, `inputs`, `domain`, `labels`, `certificate`, `checked`, `nodes`, `seconds`:
 //!   as above.
 //!
+//! # `ask --json`
+//! One object for each question:
+//! - `question`: `range`, `moves`, `keeps`, `monotone`, `decides`.
+//! - `outcome`: `proved`, `refuted`, `open`; `reason`: why it is open, or why a search ended early, or
+//!   null; `ended`: the search ended by itself.
+//! - `sentence`: the answer in words, with its inputs.
+//! - `scores`: for a range, of each `output` the proved bounds `at_least` and `at_most`, and the
+//!   `lowest` and `highest` score found, each with its `row`, a position in `rows`; `probability`:
+//!   what the bounds mean for a logistic model, or null.
+//! - `moved`: for moves, `at_most` (proved), `at_least` (the two rows show it), `output`,
+//!   `keeps_above` (whose score is farther than this from the threshold keeps the decision, or null).
+//! - `bits`: for monotone, was it proved of the library's own numbers? Otherwise of exact sums, from
+//!   which `rounding` is how far a score can be.
+//! - `columns`, `output`, `classes`: what the question is about.
+//! - `rows`: the rows that show it, each with `input`, `labels`, `scores`, `class`.
+//! - `threshold`, `scope`, `inputs`, `domain`, `certificate`, `checked`, `nodes`, `seconds`: as for
+//!   `verify`.
+//!
 //! # `verify-many --json`
 //! One object on a line for each pair:
 //! - `index`: its position in the list, from 0.
@@ -161,6 +179,7 @@
 
 mod advise;
 mod arguments;
+mod ask;
 mod demo;
 mod domain;
 mod failure;
@@ -215,6 +234,7 @@ fn run_command(arguments: &Arguments) -> anyhow::Result<Ending> {
         Command::Advise(command) => return advise::run(command, verbosity),
         Command::Prune(command) => return prune::run(command, verbosity),
         Command::Verify(command) => return verify::run(command, verbosity),
+        Command::Ask(command) => return ask::run(command, verbosity),
         Command::VerifyMany(command) => return verify_many::run(command, verbosity),
         Command::Inspect(command) => inspect::run(command, verbosity)?,
         Command::Predict(command) => predict::run(command, verbosity)?,

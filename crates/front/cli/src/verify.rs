@@ -3,6 +3,7 @@
 //!
 //! The pipeline is `secateur::verify`; this file has the flags, the files and the progress display.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ use crate::arguments::{Verbosity, Verify};
 use crate::failure::Ending;
 use crate::output::{Files, json_text};
 use crate::progress::WATCH;
-use crate::table::{MOST_VALUES, Table};
+use crate::table::{MOST_VALUES, Reading, Table};
 use crate::terminal::fit_stdout;
 use crate::{interrupt, model, progress};
 
@@ -34,7 +35,9 @@ pub(crate) fn run(command: &Verify, verbosity: Verbosity) -> Result<Ending> {
     files.take(command.checkpoint.as_deref(), "the checkpoint")?;
     let page = files.open(command.report.as_deref(), "the report")?;
     let domain = command.inputs.domain(&first.file)?;
-    let rows = read_rows(command, first.file.ensemble(), verbosity)?;
+    let data = command.data.as_deref();
+    let rows =
+        read_rows(data, command.target.as_deref(), &command.reading, first.file.ensemble(), verbosity)?;
     let options = VerifyOptions {
         question: command.asked.question(),
         domain,
@@ -100,14 +103,20 @@ pub(crate) fn watched<T>(shared: &Progress, verbosity: Verbosity, search: impl F
 }
 
 /// The rows of the table, row after row.
-fn read_rows(command: &Verify, ensemble: &Ensemble, verbosity: Verbosity) -> Result<Vec<f64>> {
-    let Some(path) = &command.data else {
-        if command.target.is_some() {
+pub(crate) fn read_rows(
+    data: Option<&Path>,
+    target: Option<&str>,
+    reading: &Reading,
+    ensemble: &Ensemble,
+    verbosity: Verbosity,
+) -> Result<Vec<f64>> {
+    let Some(path) = data else {
+        if target.is_some() {
             bail!("--target goes with --data");
         }
         return Ok(Vec::new());
     };
-    let mut table = Table::open(path, ensemble, command.target.as_deref(), &command.reading)?;
+    let mut table = Table::open(path, ensemble, target, reading)?;
     table.header_note().into_iter().for_each(|note| verbosity.note(note));
     let (mut all, mut chunk) = (Vec::new(), Vec::new());
     let mut count = 0;

@@ -7,6 +7,7 @@
 //! a Python executor visit boxes.
 
 mod advise;
+mod ask;
 mod check;
 mod crew;
 mod domain;
@@ -33,6 +34,8 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::Model>()?;
     module.add_class::<packed::Packed>()?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
+    module.add_function(wrap_pyfunction!(ask::ask, module)?)?;
+    module.add_function(wrap_pyfunction!(ask::rules_from_toml, module)?)?;
     module.add_function(wrap_pyfunction!(prune::prune, module)?)?;
     module.add_class::<advise::Advice>()?;
     module.add_function(wrap_pyfunction!(advise::advise, module)?)?;

@@ -140,8 +140,9 @@ impl Packed {
         how: How,
     ) -> PyResult<(usize, Vec<f64>)> {
         let (columns, values) = (sparse.columns.as_slice()?, sparse.values.as_slice()?);
+        let (starts, width, absent) = (&sparse.starts, sparse.width, sparse.absent);
         py.detach(|| {
-            let rows = SparseRows::new(&sparse.starts, columns, values, sparse.width, sparse.absent)?;
+            let rows = SparseRows::new(starts, columns, values, width, absent)?;
             let mut scores = vec![0.0; rows.count() * self.model.outputs()];
             self.model.raw_scores_of_sparse(how.path, rows, how.threads, &mut scores)?;
             Ok((rows.count(), scores))
@@ -321,6 +322,9 @@ impl Packed {
         let (count, out) = match Table::of(rows)? {
             Table::Narrow(array) => self.contributions_of(py, &array)?,
             Table::Wide(array) => self.contributions_of(py, &array)?,
+            Table::SparseNarrow(_) | Table::SparseWide(_) => {
+                return Err(error::InputError::new_err("contributions are computed from dense rows"));
+            }
         };
         out.into_pyarray(py).reshape([count, self.model.outputs(), self.model.features() + 1])
     }

@@ -43,6 +43,8 @@
 //! - [`advise`]: which of packing and pruning helps this model, and by how much, measured.
 //! - [`verify`]: do two models, of any supported formats, decide alike on every input? Or, for
 //!   [`Question::Scores`]: how far can their scores be apart?
+//! - [`ask`](mod@ask): what can one model do? The range of its scores, what changing a column does,
+//!   whether a score ever falls, which classes it decides.
 //! - [`check`]: does a certificate prove that two models decide alike?
 //! - [`predict`], [`values`] and [`raw_scores`]: predictions with exactly the bits of the model's
 //!   own library.
@@ -67,7 +69,7 @@
 //! page of [`PruneReport`] and [`VerifyReport`], so that every interface reports the same.
 //!
 //! # Where to read
-//! `advise`, `prune`, `verify`, `check`, `pack` (with `source` and `quantised`), `predict`,
+//! `advise`, `prune`, `verify`, `ask`, `check`, `pack` (with `source` and `quantised`), `predict`,
 //! `describe` and `propose` are one job each; in `prune` and `verify`, `words` says what is told of
 //! a result. `budget` is the limit of a whole call, `checkpoint` keeps a search in a file, `domain`
 //! has words and rows of a domain, `packed_size` measures a packed model, `page` turns results into
@@ -80,6 +82,7 @@
 //! `secateur-oracle` and `secateur-prune` (the search). It re-exports what callers need of them.
 
 pub mod advise;
+pub mod ask;
 mod budget;
 pub mod check;
 mod checkpoint;

@@ -92,6 +92,7 @@ impl<'a> Dump<'a> {
             Question::Output { output, below } => {
                 format!("output {output} {}", if below { "below" } else { "above" })
             }
+            Question::Class { class } => format!("class {}", class.0),
         };
         let rounding = match rounding {
             RoundingSaid::Nothing => "none".to_owned(),

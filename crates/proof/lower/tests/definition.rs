@@ -115,8 +115,8 @@ fn satisfied(
         let sum = &sums(model, input)[own.output() as usize] * own.sign();
         sum >= units(own.needed().unwrap())
     });
-    match (claim.statement, question) {
-        (Statement::Decisions { band, .. }, Question::Classes { winner, other }) => {
+    match (&claim.statement, question) {
+        (&Statement::Decisions { band, .. }, Question::Classes { winner, other }) => {
             let (y, c) = (winner.index(), other.index());
             let a_leads = (0..models[0].classes().len()).filter(|&class| class != y).all(|class| {
                 let (lead, wins_ties) = lead(models[0], &a, y, class);
@@ -137,7 +137,7 @@ fn satisfied(
             };
             a_leads && b_fails && in_domain
         }
-        (Statement::Scores { within }, Question::Output { output, below }) => {
+        (&Statement::Scores { within }, Question::Output { output, below }) => {
             // `S_B / d_B - S_A / d_A > within - r_A - r_B`, times both divisors, or with A and B
             // exchanged.
             let divisors = models.map(|model| Exact::finite(model.accumulation().divisor()));
@@ -153,7 +153,7 @@ fn satisfied(
             let limit = &Exact::finite(within) - &free;
             apart > units(&(&limit * &(&divisors[0] * &divisors[1]))) && in_domain
         }
-        _ => unreachable!("questions are those of the claim"),
+        _ => unreachable!("the claims of this test are about two models"),
     }
 }
 
@@ -257,7 +257,7 @@ fn rows_hold_exactly_where_the_definition_says_so() {
                 kinds[3] += usize::from(cuts.is_some());
                 (local_rounding, true)
             }
-            Statement::Scores { .. } => {
+            _ => {
                 kinds[4] += 1;
                 (false, false)
             }

@@ -14,7 +14,7 @@ use secateur_testkit::fuzz::Target;
 #[macro_export]
 macro_rules! fuzz_target {
     (|$bytes:ident: &[u8]| $body:block) => {
-        pub fn fuzz($bytes: &[u8]) {
+        pub(crate) fn fuzz($bytes: &[u8]) {
             $body
         }
     };
@@ -22,7 +22,7 @@ macro_rules! fuzz_target {
 
 macro_rules! targets {
     ($($name:ident $path:literal,)*) => {
-        $(#[path = $path] mod $name;)*
+        $(#[path = $path] #[allow(unused_attributes)] mod $name;)*
         const TARGETS: &[(&str, fn(&[u8]))] = &[$((stringify!($name), $name::fuzz)),*];
     };
 }

@@ -111,7 +111,7 @@ fn a_line_has_a_limit_and_so_has_what_is_shown_of_it() {
         said
     };
     for command in ["predict model --data table.csv.gz", "domain table.csv.gz -o domain.toml"] {
-        let said = refused(",".repeat(1 << 20), command);
+        let said = refused(",".repeat(1 << 21), command);
         assert!(said.contains("line 1: a line with more than 1048576 columns"), "{said}");
         let said = refused(format!("length,width,colour\n1,{},red\n", "x".repeat(1 << 26)), command);
         assert!(said.contains("row 1: a line with more than 67108864 bytes"), "{said}");

@@ -35,11 +35,12 @@ use crate::error::Error;
 use crate::prune::threads;
 pub use decisions::DecisionsFound;
 pub(crate) use decisions::{ROUNDING_NOTE, rounding_words, rows_json};
+pub(crate) use labels::{of_row as row_labels, value_words};
 pub use scores::{ScoreOutcome, ScoresFound};
 pub(crate) use scores::{probability as score_probability, upper};
 use words::Findings;
 pub use words::VerifyReport;
-pub(crate) use words::{row_json, used_columns};
+pub(crate) use words::{json_number, row_json, used_columns};
 
 /// What is asked about two models.
 #[derive(Clone, Copy, Debug, PartialEq)]

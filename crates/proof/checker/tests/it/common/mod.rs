@@ -212,6 +212,8 @@ const WITHOUT_NUMBERS: &[&str] = &[
     "claim.local_rounding",
     "claim.scope_asked",
     "claim.overflow",
+    "claim.moves",
+    "claim.treewise",
     "stack.empty",
     "cut.empty",
 ];
