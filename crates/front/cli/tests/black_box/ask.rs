@@ -11,9 +11,9 @@ fn json(run: &Run) -> Value {
 
 /// The checker's own words about a certificate for one model.
 fn check(folder: &Folder, words: &str) -> u8 {
-    let words = words.split_whitespace().map(|word| match word.starts_with('-') {
-        true => word.into(),
-        false => folder.path().join(word).into_os_string(),
+    let words = words.split_whitespace().map(|word| match word.contains('.') {
+        true => folder.path().join(word).into_os_string(),
+        false => word.into(),
     });
     secateur_check::run(std::iter::once("secateur-check".into()).chain(words))
 }
@@ -63,7 +63,7 @@ fn what_a_column_moves_is_shown_by_two_rows() {
     for column in ["length", "width"] {
         assert_eq!(rows[0]["input"][column], rows[1]["input"][column]);
     }
-    assert_ne!(rows[0]["labels"]["colour"], rows[1]["labels"]["colour"]);
+    assert_ne!(rows[0]["input"]["colour"], rows[1]["input"]["colour"]);
     assert_eq!(check(&folder, "m.txt c.cert"), 0);
     let words = folder.run("ask m.txt moves colour");
     assert!(words.ok().contains("keeps the decision") && words.stdout.contains("before"), "{}", words.stdout);
