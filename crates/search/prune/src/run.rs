@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use secateur_formats::{EditError, TreeEdit};
 use secateur_model::{Ensemble, Exact, TreeId};
-use secateur_oracle::{Claim, SearchBudget};
+use secateur_oracle::Claim;
 
 use crate::bounds::cut::{Cut, Cutter};
 use crate::bounds::evidence::Evidence;
@@ -248,7 +248,7 @@ fn eliminate_again<M: Editable>(search: &mut Search<'_, M>, known: &mut Known, r
     let cheap = search.sees_all();
     let leaves: usize = search.problem.folded.terms.iter().map(|term| term.tree.leaf_count()).sum();
     let starts = if cheap { (AGAIN / leaves.max(1)).clamp(LEAST_AGAIN, MOST_AGAIN) } else { 0 };
-    let half = half_of(search.budget());
+    let half = search.budget().half();
     let mut longest = Duration::ZERO;
     let mut begun = 0;
     // Not every attempt finds weights to start from.
@@ -353,7 +353,7 @@ fn smallest_of_stumps<M: Editable>(
     let bound = lower_bound(search, known);
     search.problem.watch.update(|status| status.lower_bound = bound);
     // If this does not end, the other passes still have half of the time.
-    let budget = half_of(search.budget());
+    let budget = search.budget().half();
     smallest(search, cutter, known, Some(STUMP_ROUNDS), &budget);
 }
 
@@ -401,7 +401,7 @@ fn bound<M: Editable>(
     rng: &mut fastrand::Rng,
 ) {
     search.begin(Pass::Indispensable);
-    let budget = half_of(search.budget());
+    let budget = search.budget().half();
     let grid = search.problem.space.grid().clone();
     let band = search.points.band();
     let relevant = known.relevant.take().unwrap_or_else(|| {
@@ -415,13 +415,6 @@ fn bound<M: Editable>(
     known.relevant = Some(relevant);
     let bound = lower_bound(search, known);
     search.problem.watch.update(|status| status.lower_bound = bound);
-}
-
-/// Half of the time that is left, so that one pass leaves time for the others.
-fn half_of(budget: SearchBudget) -> SearchBudget {
-    let now = Instant::now();
-    let half = |deadline: Instant| now + deadline.saturating_duration_since(now) / 2;
-    SearchBudget { deadline: budget.deadline.map(half), ..budget }
 }
 
 /// Asks again about columns that were not shown to be indispensable, now that more points are
