@@ -2,7 +2,7 @@
 //! on every input of its domain?
 //!
 //! The search is that of comparisons: a score is a sum over pieces, so its largest value is found as
-//! the largest difference of two scores is (`scores/side`), and a class that may not occur is a
+//! the largest difference of two scores is (`scores/extreme`), and a class that may not occur is a
 //! system of rows, one for each other class. The rows are those of `secateur-lower`, written a second
 //! time. What a solution means is decided by the library's own arithmetic.
 

@@ -2,6 +2,7 @@
 //! codes out.
 
 mod advise;
+mod ask;
 mod band;
 mod checkpoint;
 mod demo;

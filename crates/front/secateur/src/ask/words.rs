@@ -79,9 +79,11 @@ impl Report<'_> {
             "every input" => "every input that the library accepts",
             inputs => inputs,
         };
+        // What rows are among that refute it.
+        let among = inputs.replacen("every input", "the inputs", 1);
         let why = answer.reason.unwrap_or("the budget was used up");
         let undecided = |what: &str| {
-            format!("no input of {inputs} was found that refutes it, and {what} is not proved: {why}")
+            format!("no row among {among} was found that refutes it, and {what} is not proved: {why}")
         };
         let names = self.moved_names();
         match (&answer.question, answer.outcome) {
@@ -108,7 +110,7 @@ impl Report<'_> {
                 match outcome {
                     Conclusion::Proved => format!("every raw score is {limits}, on {inputs}"),
                     Conclusion::Refuted => {
-                        format!("not every raw score is {limits}: a row of {inputs} shows it")
+                        format!("not every raw score is {limits}: a row among {among} shows it")
                     }
                     Conclusion::Open => undecided("that every raw score is so"),
                 }
@@ -138,7 +140,7 @@ impl Report<'_> {
                     }
                     Conclusion::Refuted => {
                         format!(
-                            "changing {names} alone moves a raw score by {}, which is more than {limit}: two rows of {inputs} show it",
+                            "changing {names} alone moves a raw score by {}, which is more than {limit}: two rows among {among} show it",
                             self.moved().1
                         )
                     }
@@ -157,7 +159,7 @@ impl Report<'_> {
                 format!("changing {names} alone never changes the decision, on {inputs}{rounding}")
             }
             (Question::Keeps { .. }, Conclusion::Refuted) => {
-                format!("changing {names} alone changes the decision: two rows of {inputs} show it")
+                format!("changing {names} alone changes the decision: two rows among {among} show it")
             }
             (Question::Keeps { .. }, Conclusion::Open) => {
                 undecided(&format!("that changing {names} alone changes no decision"))
@@ -185,7 +187,7 @@ impl Report<'_> {
                         format!("{claim}, on {inputs}, in exact arithmetic{off}")
                     }
                     Conclusion::Refuted => format!(
-                        "{score} {never} when {names} rises and all else stays: two rows of {inputs} show it"
+                        "{score} {never} when {names} rises and all else stays: two rows among {among} show it"
                     ),
                     Conclusion::Open => undecided(&format!("that {claim}")),
                 }
@@ -195,7 +197,7 @@ impl Report<'_> {
                 match outcome {
                     Conclusion::Proved => format!("the model always decides {classes}, on {inputs}"),
                     Conclusion::Refuted => {
-                        format!("the model does not always decide {classes}: a row of {inputs} shows it")
+                        format!("the model does not always decide {classes}: a row among {among} shows it")
                     }
                     Conclusion::Open => undecided(&format!("that the model always decides {classes}")),
                 }
