@@ -164,6 +164,10 @@ class _Reader:
         raise ValueError(f"step {first}")
 
 
+class OtherClaim(ValueError):
+    """A claim of a kind that is not written here."""
+
+
 def read(data: bytes) -> Certificate:
     second = data.startswith(LINE_2)
     if not second and not data.startswith(LINE):
@@ -171,7 +175,7 @@ def read(data: bytes) -> Certificate:
     reader = _Reader(zlib.decompress(data[len(LINE) :]))
     about = reader.byte() if second else 0
     if about not in (0, 2):
-        raise ValueError("a claim that is not about decisions")
+        raise OtherClaim("a claim that is not about decisions")
     original, pruned = reader.take(32), reader.take(32)
     band = reader.float() if reader.byte() else None
     domain = reader.domain() if second else None

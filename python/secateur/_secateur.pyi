@@ -176,6 +176,8 @@ def verify(
     crew: Any = None,
     checkpoint: str | PathLike[str] | None = None,
 ) -> dict[str, Any]: ...
+
+@final
 class Advice:
     @property
     def packed(self) -> bytes | None: ...

@@ -15,6 +15,8 @@ from threadpoolctl import threadpool_limits
 import secateur
 
 X, y = load_breast_cancer(return_X_y=True)
+# Columns with few values, on which trees can go quickly.
+FEW = X[:, [0, 1, 7]].round()
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +26,12 @@ def deep():
 
 
 def test_a_model_that_pruning_helps_is_told_so():
-    stumps = AdaBoostClassifier(n_estimators=40, random_state=0).fit(X, y)
-    advice = secateur.advise(stumps, X, time_limit=20)
+    stumps = AdaBoostClassifier(n_estimators=20, random_state=0).fit(FEW, y)
+    advice = secateur.advise(stumps, FEW, time_limit=60)
     assert advice.door == "prune" and repr(advice) == "<Advice: prune>"
     first = advice.trials[0]
-    assert first["way"] == "decisions" and first["trees"] < 36
-    assert secateur.prune(stumps, X).trees_after <= first["trees"]
+    assert first["way"] == "decisions" and first["trees"] < 18
+    assert secateur.prune(stumps, FEW).trees_after <= first["trees"]
     assert "secateur.prune(model)" in str(advice) and "secateur.pack(model)" in str(advice)
     assert advice.pack["bytes"] == secateur.pack(stumps).nbytes
     assert advice.library["own"] > advice.library["packed"] > 0
@@ -73,10 +75,20 @@ def test_what_prune_returns_says_pack_where_little_went(deep):
     assert f"pack(model): {size:,} bytes" in repr(result)
     assert f"<code>secateur.pack(model)</code>: {size:,} bytes" in result._repr_html_()
     # Where much went there is nothing to say.
-    stumps = AdaBoostClassifier(n_estimators=40, random_state=0).fit(X, y)
-    helped = secateur.prune(stumps, X, effort="fast")
+    stumps = AdaBoostClassifier(n_estimators=20, random_state=0).fit(FEW, y)
+    helped = secateur.prune(stumps, FEW, effort="fast")
     assert helped.pack is None and "secateur.pack" not in str(helped) + helped._repr_html_()
     assert np.array_equal(result.model.predict(X), deep.predict(X))
+
+
+def test_the_labels_of_an_object_count_for_its_packed_size():
+    from xgboost import XGBClassifier
+
+    named = XGBClassifier(n_estimators=4, max_depth=6, n_jobs=1, random_state=0).fit(X, np.where(y == 1, "benign", "malignant") == "benign")
+    size = secateur.pack(named).nbytes
+    assert secateur.advise(named, time_limit=1).pack["bytes"] == size
+    result = secateur.prune(named, effort="fast")
+    assert result.pack is None or result.pack["bytes"] == size
 
 
 def test_limits_may_have_several_units(deep):

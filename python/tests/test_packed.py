@@ -216,7 +216,8 @@ def test_sparse_matrices_of_all_forms_give_the_librarys_bits(library):
     forms = [sparse, sparse.tocsc(), sparse.tocoo(), scipy.sparse.csr_array(sparse), sparse.astype(np.float64), shuffled]
     for form in forms:
         assert_same_bits(ours(form), expected, rows)
-    for count in (0, 1, 5, 100, 513):
+    assert ours(sparse[:0]).shape[0] == 0
+    for count in (1, 5, 100, 513):
         assert_same_bits(ours(sparse[:count]), expected[:count], rows[:count])
     assert_same_bits(ours(sparse, threads=2), expected, rows)
     assert (packed.predict(sparse) == model.predict(sparse)).all()

@@ -103,10 +103,13 @@ def test_the_codec_writes_what_it_reads():
     count = 0
     for path in sorted((SOAK.parent / "testdata" / "certificates" / "accept").iterdir()):
         data = path.read_bytes()
-        if path.name.startswith("scores"):
+        try:
+            certificate = codec.read(data)
+        except codec.OtherClaim:
             # The codec knows claims about decisions.
+            assert path.name.startswith(("scores", "range", "class", "moves", "never")), path.name
             continue
-        again = codec.write(codec.read(data), count=False)
+        again = codec.write(certificate, count=False)
         assert again[: len(codec.LINE)] == data[: len(codec.LINE)], path.name
         assert zlib.decompress(again[len(codec.LINE) :]) == zlib.decompress(data[len(codec.LINE) :]), path.name
         count += 1

@@ -34,7 +34,7 @@ pub(crate) fn run(command: &Advise, verbosity: Verbosity) -> Result<Ending> {
     let mut progress = Progress::start(verbosity);
     let advice = watch_while(
         WATCH,
-        || advise(&model.file, Some(model.bytes), &rows, limit, &cancel),
+        || advise(&model.file, Some(model.bytes), (&rows, None), limit, &cancel),
         || progress.line(|| "measuring what would help".to_owned()),
     );
     progress.finish();

@@ -50,7 +50,7 @@ const EXAMPLES: &str = "\
 Examples:
   secateur demo                                  show it on a small model
   secateur advise model.json                     what would help this model?
-  secateur pack model.json -o model.spk          fast: same bits, many times as fast
+  secateur pack model.json -o model.spk          fast: the same bits, sooner
   secateur prune model.json -o pruned.json       small: fewer trees, same decisions
   secateur verify model.txt model.onnx           sure: do they decide alike?
   secateur inspect model.json                    what is in this file?

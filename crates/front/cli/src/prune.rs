@@ -288,6 +288,7 @@ fn options(
         },
         threshold: command.threshold,
         classes: Vec::new(),
+        labels: None,
         domain,
         threads: command.threads,
         seed: command.seed,

@@ -54,9 +54,9 @@ pub(crate) fn advise(
         .map_err(|_| PyValueError::new_err(format!("time_limit must not be {time_limit}")))?;
     let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
     let cancel = Cancel::default();
-    let file = Arc::clone(&model.file);
+    let (file, labels) = (Arc::clone(&model.file), model.labels());
     let bytes = path.as_deref().and_then(options::file_size);
-    let work = || secateur::advise(&file, bytes, &data, limit, &cancel);
+    let work = || secateur::advise(&file, bytes, (&data, labels.as_ref()), limit, &cancel);
     let advice = interrupt::interruptible(py, &cancel, |_| Ok(()), work)?;
     Ok(Advice { advice, path })
 }

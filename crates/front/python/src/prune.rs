@@ -72,6 +72,7 @@ pub(crate) fn prune<'py>(
         },
         threshold,
         classes: classes.into_iter().map(ClassId).collect(),
+        labels: model.labels(),
         domain: options::domain(domain.as_ref(), missing, model)?,
         threads,
         seed,

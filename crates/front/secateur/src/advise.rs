@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use secateur_formats::ModelFile;
-use secateur_model::Predictor;
+use secateur_model::{ClassLabels, Predictor};
 use secateur_oracle::Cancel;
 use secateur_prune::{Claim, Editable, Outcome};
 use serde_json::{Value, json};
@@ -76,12 +76,13 @@ impl Door {
 
 /// Measures within about `limit` what packing, pruning and pruning with a smaller claim would give.
 /// `rows` are the caller's, one after the other, and may be empty; then no domain is proposed.
-/// `cancel` ends the trials early.
+/// `labels` name the classes of a model whose own file has no names for them. `cancel` ends the
+/// trials early.
 ///
 /// ```
 /// use std::time::Duration;
 /// let model = secateur::ModelFile::parse(secateur::demo::MODEL)?;
-/// let advice = secateur::advise(&model, None, &[], Duration::from_secs(5), &Default::default());
+/// let advice = secateur::advise(&model, None, (&[], None), Duration::from_secs(5), &Default::default());
 /// assert_eq!(advice.door(), secateur::advise::Door::Prune);
 /// println!("{}", advice.words(Some("loans.txt"), None));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -89,13 +90,13 @@ impl Door {
 pub fn advise(
     model: &ModelFile,
     bytes: Option<u64>,
-    rows: &[f64],
+    (rows, labels): (&[f64], Option<&ClassLabels>),
     limit: Duration,
     cancel: &Cancel,
 ) -> Advice {
     let started = Instant::now();
     let end = started + limit;
-    let pack = PackedSize::measure(model, rows).map_err(|error| error.to_string());
+    let pack = PackedSize::measure(model, labels, rows).map_err(|error| error.to_string());
     let options = PruneOptions::default();
     let mut ways = Vec::new();
     if model.ensemble().decision().is_classifier() {
@@ -138,9 +139,10 @@ fn one_digit(value: f64) -> Option<f64> {
 }
 
 impl Trial {
-    /// Are at least a tenth of the trees gone?
-    fn helps(&self, before: usize) -> bool {
-        self.trees.as_ref().is_ok_and(|&after| 10 * after <= 9 * before)
+    /// Are at least a tenth of the trees gone, and more than a claim about every decision allows?
+    fn helps(&self, before: usize, every_decision: usize) -> bool {
+        let least = if self.way == Way::Decisions { before } else { every_decision };
+        self.trees.as_ref().is_ok_and(|&after| 10 * after <= 9 * before && after < least)
     }
 
     fn json(&self, model: Option<&str>) -> Value {
@@ -154,10 +156,13 @@ impl Trial {
         object
     }
 
-    fn words(&self, before: usize) -> String {
+    fn words(&self, before: usize, every_decision: usize) -> String {
         let requires = self.way.requires();
         let requires = if requires.is_empty() { String::new() } else { format!(", {requires}") };
         match &self.trees {
+            Ok(after) if *after < before && *after >= every_decision && self.way != Way::Decisions => {
+                "no fewer trees than with every decision kept".to_owned()
+            }
             Ok(after) if *after < before => {
                 let more = if self.ended { "" } else { "; more time may find less" };
                 let after = counted(*after as u64, "tree", "trees");
@@ -171,9 +176,15 @@ impl Trial {
 }
 
 impl Advice {
+    /// The trees that are left if every decision is kept, as far as the trial went.
+    fn every_decision(&self) -> usize {
+        let kept = self.trials.iter().find(|trial| trial.way == Way::Decisions);
+        kept.and_then(|trial| trial.trees.as_ref().ok().copied()).unwrap_or(self.trees)
+    }
+
     /// The command that helps most.
     pub fn door(&self) -> Door {
-        let helps = |trial: &Trial| trial.helps(self.trees);
+        let helps = |trial: &Trial| trial.helps(self.trees, self.every_decision());
         match self.trials.split_first() {
             Some((first, _)) if first.way == Way::Decisions && helps(first) => Door::Prune,
             Some(_) if self.trials.iter().any(helps) => Door::PruneLess,
@@ -218,8 +229,8 @@ impl Advice {
             Err(reason) => line("pack", reason),
         }
         for trial in &self.trials {
-            line(&trial.way.name(), &trial.words(self.trees));
-            if trial.helps(self.trees) {
+            line(&trial.way.name(), &trial.words(self.trees, self.every_decision()));
+            if trial.helps(self.trees, self.every_decision()) {
                 line("", &model.map_or_else(|| trial.way.call(), |model| trial.way.command(model)));
             }
         }

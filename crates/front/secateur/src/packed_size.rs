@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use secateur_certificate::Digest;
 use secateur_formats::ModelFile;
 use secateur_formats::packed::{File, PackError, Stamp};
-use secateur_model::{Ensemble, Test};
+use secateur_model::{ClassLabels, Ensemble, Test};
 use secateur_runtime::{Model, Rows};
 use serde_json::{Value, json};
 
@@ -45,11 +45,12 @@ pub struct PackedSpeed {
 
 impl PackedSize {
     /// Packs the model without a test and measures it. The caller's rows are used if the library
-    /// accepts any of them, otherwise rows whose values are thresholds of the model.
-    pub fn measure(model: &ModelFile, rows: &[f64]) -> Result<Self, PackError> {
+    /// accepts any of them, otherwise rows whose values are thresholds of the model. `labels` name
+    /// the classes of a model whose own file has no names for them.
+    pub fn measure(model: &ModelFile, labels: Option<&ClassLabels>, rows: &[f64]) -> Result<Self, PackError> {
         let ensemble = model.ensemble();
         let stamp = Stamp { source: Digest::of(ensemble).0, cover_rows: 0, cover_hash: 0 };
-        let file = File::pack(model, None, &stamp)?;
+        let file = File::pack(model, labels, &stamp)?;
         let speed = Model::load(&file).ok().and_then(|packed| speed(&packed, &sample(ensemble, rows)));
         Ok(Self { bytes: file.len() as u64, speed, file })
     }
@@ -170,7 +171,7 @@ mod tests {
     #[test]
     fn the_size_is_that_of_the_packed_file_and_rows_are_found_without_a_table() {
         let model = ModelFile::parse(crate::demo::MODEL).unwrap();
-        let size = PackedSize::measure(&model, &[]).unwrap();
+        let size = PackedSize::measure(&model, None, &[]).unwrap();
         assert_eq!(size.bytes, crate::pack(&model).unwrap().bytes.len() as u64);
         let speed = size.speed.expect("rows of thresholds");
         assert!(speed.alone > Duration::ZERO && speed.among_many > Duration::ZERO);

@@ -49,6 +49,14 @@ fn a_lens_closes_what_stays_below_its_bound_and_not_what_reaches_it() {
 }
 
 #[test]
+fn a_problem_has_rows() {
+    let forest = up_to_eight();
+    for step in [Step::Cells, Step::Lens(Vec::new())] {
+        assert_eq!(run(&forest, &[], vec![step]), Err(Refusal::RowSum));
+    }
+}
+
+#[test]
 fn both_parts_that_are_cut_off_stay_below_the_bound() {
     let forest = up_to_eight();
     let narrow = |bound, low, high| {

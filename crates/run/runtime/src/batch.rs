@@ -29,14 +29,14 @@ fn worth_a_block(model: &Model, path: Path) -> usize {
     if entered(path, &mut |instructions| kernel::walks_all(instructions, sliced)) == Some(true) {
         return WALKED;
     }
-    // The number of registers that a mask takes.
-    let registers = match path {
+    // What masks cost beside those of one register.
+    let masks = match path {
         Path::Avx512 => 1.0,
-        Path::Avx2 => 2.0,
-        _ => 4.0,
+        Path::Avx2 => 3.5,
+        _ => 7.0,
     };
     // In a block, a row still costs about a third of what it costs alone.
-    let block = 1.5 * registers * sliced.cost();
+    let block = 1.2 * masks * sliced.cost();
     (block / one_row(model, path)).clamp(2.0, 128.0) as usize
 }
 

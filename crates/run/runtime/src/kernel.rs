@@ -289,6 +289,9 @@ pub(crate) fn check(model: &Model, rows: &AnyRows<'_>, first: usize) -> Result<(
     }
     for start in (0..rows.count()).step_by(64) {
         let tile = rows.part(start..rows.count().min(start + 64));
+        if tile.is_plain(narrow) {
+            continue;
+        }
         for feature in 0..rows.width() {
             if !tile.any_odd(feature, narrow) {
                 continue;

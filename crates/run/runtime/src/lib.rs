@@ -28,7 +28,8 @@
 //! `batch` chooses the way to compute and shares rows among threads: `scalar` (no special
 //! instructions), `single` (one row through 64 trees at once), `sliced` (trees as masks, for many
 //! rows), `large` (rows side by side through large trees). `kernel` evaluates 512 rows at a time,
-//! which `read` turns into columns, ranks and masks; each instruction set brings a few operations for it, and everything else is compiled once.
+//! which `read` turns into columns, ranks and masks; each instruction set brings a few operations
+//! for it, and everything else is compiled once.
 //! `path` names the instruction sets, `portable`, `x86` and `arm` (SSE4.2, AVX2, AVX-512 and NEON)
 //! have them; these and `exponential`, which may call C, hold the only unsafe code. `decide` turns
 //! scores into classes, `contributions` says what each column contributes to them.

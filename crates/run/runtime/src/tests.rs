@@ -429,6 +429,21 @@ fn many_tests_and_trees_of_all_sizes_give_the_bits_of_a_plain_walk() {
     }
 }
 
+/// Tables of more columns than are read at a time.
+#[test]
+fn wide_tables_give_the_bits_of_a_plain_walk() {
+    for seed in 0..if cfg!(miri) { 1 } else { 8 } {
+        let mut random = Random(1 << 45 | seed);
+        let features = 15 + random.below(40) as u32;
+        let mut file = model_of(&mut random, features, 5, 40, 9);
+        if seed % 2 == 0 {
+            let numbers = file.columns.iter_mut().filter(|column| matches!(column.tests, Tests::Numbers(_)));
+            numbers.for_each(|column| column.kind = [Kind::Less, Kind::LessOrEqual][random.below(2)]);
+        }
+        check(&file, &format_args!("{features} columns, seed {seed}"));
+    }
+}
+
 /// Trees in which all splits of a level have the same test, as CatBoost makes them, up to the
 /// largest depth that it has, and beside trees of other shapes.
 #[test]

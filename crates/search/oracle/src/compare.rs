@@ -207,7 +207,7 @@ impl<'a> Comparison<'a> {
     /// The system of one pair of classes: A says `winner`, and B does not put it above `other`.
     pub fn system(&self, winner: ClassId, other: ClassId) -> System<'_> {
         let (winner_there, other_there) = (self.classes[winner.index()], self.classes[other.index()]);
-        self.system_with(winner, self.second_fails(winner_there, other_there))
+        self.system_with(winner, other, self.second_fails(winner_there, other_there))
     }
 
     /// The same system with the second model's rounding by input. Neither system has all solutions
@@ -215,11 +215,27 @@ impl<'a> Comparison<'a> {
     fn local_system(&self, winner: ClassId, other: ClassId) -> Option<System<'_>> {
         let (winner_there, other_there) = (self.classes[winner.index()], self.classes[other.index()]);
         let row = self.second_fails_locally(winner_there, other_there, self.local.as_ref()?);
-        Some(self.system_with(winner, row))
+        Some(self.system_with(winner, other, row))
     }
 
-    fn system_with(&self, winner: ClassId, second_fails: Row) -> System<'_> {
-        self.system_above(winner, self.band, second_fails)
+    fn system_with(&self, winner: ClassId, other: ClassId, second_fails: Row) -> System<'_> {
+        let system = self.system_above(winner, self.band, second_fails);
+        let difference = self.difference(winner, other, system.row_count());
+        system.with_difference(difference)
+    }
+
+    /// Multipliers for the first model's row about this pair of classes and the second model's row,
+    /// so that their sum is about the difference of the two leads: in it each model's lead is
+    /// multiplied by the other's divisor. `None` if the divisors are too far apart.
+    fn difference(&self, winner: ClassId, other: ClassId, rows: usize) -> Option<Vec<u64>> {
+        let divisors = self.labels.models().map(|model| Exact::finite(model.accumulation().divisor()));
+        let lowest = divisors[0].exponent().min(divisors[1].exponent());
+        let integer = |divisor: &Exact| u64::try_from(divisor.scaled(lowest)?).ok();
+        let mut multipliers = vec![0; rows];
+        // The rows of the first model leave the winner out.
+        multipliers[other.index() - usize::from(other > winner)] = integer(&divisors[1])?;
+        multipliers[rows - 1] = integer(&divisors[0])?;
+        Some(multipliers)
     }
 
     /// The same system for a given band.

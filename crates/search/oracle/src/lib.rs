@@ -15,16 +15,18 @@
 //! has any input.
 //!
 //! `lens`, `lens_tree` (large trees) and `masks` are bounds, `multipliers` makes them small. `meet`
-//! solves trees of one feature each without a search, `climb` is local search, `branch` the search
-//! over boxes, `small_box` closes small ones by joining two halves. `record` and `certify` write
-//! the proof down, `stop` has budgets, `jobs` lets other threads and machines visit boxes and keeps
-//! checkpoints. `fault` breaks the search on purpose, for tests.
+//! solves trees of one feature each without a search, `climb` is local search, `difference` asks
+//! first how far two models can be apart, `branch` is the search over boxes, `small_box` closes
+//! small ones by joining two halves. `record` and `certify` write the proof down, `stop` has
+//! budgets, `jobs` lets other threads and machines visit boxes and keeps checkpoints. `fault` breaks
+//! the search on purpose, for tests.
 
 mod branch;
 mod certify;
 mod claimed;
 mod climb;
 mod compare;
+mod difference;
 mod fault;
 mod jobs;
 mod joint;

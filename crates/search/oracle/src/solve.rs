@@ -1,5 +1,5 @@
 //! Answers a question to the oracle, layer by layer: root bound, known points, meeting in the
-//! middle, a few boxes, combined rows, local search, all boxes.
+//! middle, a few boxes, combined rows, local search, the difference of two models alone, all boxes.
 //!
 //! Checking every cell is not a layer of its own: even for 4,096 cells it takes two to six times as
 //! long as boxes, which check cells one by one when at most two axes are open.
@@ -16,7 +16,7 @@ use crate::meet::Met;
 use crate::record::{ProofStep, Record};
 use crate::stop::{Progress, SearchBudget, StopReason};
 use crate::system::System;
-use crate::{climb, meet, multipliers};
+use crate::{climb, difference, meet, multipliers};
 
 /// Boxes visited before local search and the choice of multipliers, because a small space is
 /// searched in less time than those take.
@@ -219,7 +219,12 @@ pub fn solve(system: &System<'_>, options: &Options, accept: &(dyn Fn(&[CellId])
     if !found.is_empty() {
         return Solved { answer: Answer::Witnesses(found), nodes: search.nodes() };
     }
-    question.run(&search, rest)
+    let asked = difference::ask(system, options);
+    if asked.answer == Answer::Proof {
+        return Solved { nodes: search.nodes() + asked.nodes, ..asked };
+    }
+    let solved = question.run(&search, rest);
+    Solved { nodes: solved.nodes + asked.nodes, ..solved }
 }
 
 /// Resumes a search from a checkpoint; the record already has the steps that the checkpoint holds.

@@ -45,6 +45,14 @@ impl SearchBudget {
         Self { deadline: Some(Instant::now() + Duration::from_secs_f64(seconds)), ..Self::unlimited() }
     }
 
+    /// The same limits with half of the time that is left, so that the other half is left for other
+    /// work.
+    pub fn half(&self) -> Self {
+        let now = Instant::now();
+        let half = |deadline: Instant| now + deadline.saturating_duration_since(now) / 2;
+        Self { deadline: self.deadline.map(half), ..self.clone() }
+    }
+
     /// Why work that visits no boxes must end; `None` if it may continue.
     pub(crate) fn over(&self) -> Option<StopReason> {
         if self.cancel.is_cancelled() {

@@ -31,6 +31,8 @@ pub struct System<'a> {
     values: Vec<Vec<BigInt>>,
     /// The bound that the sum over all pieces must reach, for each row.
     bounds: Vec<BigInt>,
+    /// Multipliers whose combination of rows is about the difference of two models.
+    difference: Option<Vec<u64>>,
 }
 
 impl<'a> System<'a> {
@@ -54,7 +56,37 @@ impl<'a> System<'a> {
                 bound - combine(row, layout.constants())
             })
             .collect();
-        Self { layout, rows: rows.len(), values, bounds }
+        Self { layout, rows: rows.len(), values, bounds, difference: None }
+    }
+
+    /// The same system, with multipliers whose combination of rows is about the difference of two
+    /// models: what they have in common cancels in it.
+    pub(crate) fn with_difference(self, multipliers: Option<Vec<u64>>) -> Self {
+        Self { difference: multipliers, ..self }
+    }
+
+    /// The multipliers of the row about the difference of two models, if there is one.
+    pub(crate) fn difference(&self) -> Option<&[u64]> {
+        self.difference.as_deref()
+    }
+
+    /// The system of one row, the sum of these multiples of the rows. Every cell that satisfies
+    /// this system also satisfies that one.
+    pub(crate) fn combined(&self, multipliers: &[u64]) -> Self {
+        let combine = |values: &[BigInt]| -> BigInt {
+            values.iter().zip(multipliers).map(|(value, &multiplier)| value * multiplier).sum()
+        };
+        Self {
+            layout: self.layout,
+            rows: 1,
+            values: self
+                .values
+                .iter()
+                .map(|leaves| leaves.chunks(self.rows).map(combine).collect())
+                .collect(),
+            bounds: vec![combine(&self.bounds)],
+            difference: None,
+        }
     }
 
     /// The layout that the rows are over.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use secateur_formats::{EditError, TreeEdit};
 use secateur_model::{Ensemble, Exact, TreeId};
-use secateur_oracle::{Claim, SearchBudget};
+use secateur_oracle::Claim;
 
 use crate::bounds::cut::{ColumnCut, Cutter};
 use crate::bounds::evidence::Evidence;
@@ -184,7 +184,10 @@ fn passes<M: Editable>(
     mut known: Known,
     mut rng: fastrand::Rng,
 ) -> Pruned<M> {
+    let thorough = search.problem.config.effort != Effort::Fast;
     let one_feature_each = has_one_feature_each(&search);
+    // A fast run with rows is repeated without them, and so is what it does as a part of this run.
+    let without_rows = (thorough && !data.is_empty()).then(|| (search.clone(), rng.clone()));
     add_points(&mut search, data, one_feature_each, &mut rng);
     if known.relevant.is_some() {
         without_constant(&mut search, &mut known);
@@ -192,7 +195,6 @@ fn passes<M: Editable>(
             return finish(search, known);
         }
     }
-    let thorough = search.problem.config.effort != Effort::Fast;
     if one_feature_each {
         smallest_of_stumps(&mut search, data, &mut cutter, &mut known, &mut rng);
         if lower_bound(&search, &known) >= search.best.size.trees || search.spent() {
@@ -202,24 +204,29 @@ fn passes<M: Editable>(
     // In a large space few columns can be dropped and proofs are expensive, so the bound, which
     // needs no proof by the oracle, comes first.
     let large = search.log10_cells() > LARGE;
-    if thorough && large {
+    if !thorough {
+        fast(&mut search, &mut known);
+    } else if large {
+        let copy = search.clone();
         bound(&mut search, &mut cutter, &mut known, &mut rng);
         if lower_bound(&search, &known) >= search.best.size.trees {
             return finish(search, known);
         }
+        if !as_fast(&mut search, copy) {
+            reweight(&mut search);
+        }
+    } else {
+        reweight(&mut search);
     }
-    reweight(&mut search);
     if thorough {
+        if let Some((mut copy, mut rng)) = without_rows
+            && lower_bound(&search, &known) < search.best.size.trees
+            && !search.spent()
+        {
+            add_points(&mut copy, &[], one_feature_each, &mut rng);
+            as_fast(&mut search, copy);
+        }
         eliminate_again(&mut search, &mut known, &mut rng);
-    } else if search.sees_all()
-        && let Some(weights) = search.best_weights.clone()
-    {
-        // A linear program ends at an arbitrary vertex, so some of its columns may not be needed.
-        // Where every cell can be checked, an attempt to drop one costs little.
-        let indispensable = known.indispensable(search.points.columns().len());
-        known.irreducible = eliminate(&mut search, &weights, &indispensable, None).irreducible;
-    }
-    if thorough {
         // Where most columns are left, perhaps all of them are needed.
         let most = search.points.columns().len() * 4 / 5;
         let left = search.best_weights.as_ref().map_or(usize::MAX, Weights::support);
@@ -239,6 +246,31 @@ fn passes<M: Editable>(
     finish(search, known)
 }
 
+/// What a fast run does with its points. True if it proved some weights.
+fn fast<M: Editable>(search: &mut Search<'_, M>, known: &mut Known) -> bool {
+    let proved = reweight(search);
+    if search.sees_all()
+        && let Some(weights) = search.best_weights.clone()
+    {
+        // A linear program ends at an arbitrary vertex, so some of its columns may not be needed.
+        // Where every cell can be checked, an attempt to drop one costs little.
+        let indispensable = known.indispensable(search.points.columns().len());
+        known.irreducible = eliminate(search, &weights, &indispensable, None).irreducible;
+    }
+    proved
+}
+
+/// Does what a fast run does, in a copy of the search that was made where a fast run continues. The
+/// points that a longer run has found by then would lead the linear program to another vertex,
+/// which may need more columns; so a longer run takes what a fast one finds, and is never larger.
+fn as_fast<'a, M: Editable>(search: &mut Search<'a, M>, mut copy: Search<'a, M>) -> bool {
+    copy.allowance = search.allowance;
+    let before = (copy.oracle_calls, copy.seconds);
+    let proved = fast(&mut copy, &mut Known::default());
+    search.adopt(copy, before);
+    proved
+}
+
 /// Eliminates. Where every cell can be checked, so that attempts are cheap, it repeats this a few
 /// times from other starts and in other orders, for at most half of the time that is left.
 fn eliminate_again<M: Editable>(search: &mut Search<'_, M>, known: &mut Known, rng: &mut fastrand::Rng) {
@@ -248,7 +280,7 @@ fn eliminate_again<M: Editable>(search: &mut Search<'_, M>, known: &mut Known, r
     let cheap = search.sees_all();
     let leaves: usize = search.problem.folded.terms.iter().map(|term| term.tree.leaf_count()).sum();
     let starts = if cheap { (AGAIN / leaves.max(1)).clamp(LEAST_AGAIN, MOST_AGAIN) } else { 0 };
-    let half = half_of(search.budget());
+    let half = search.budget().half();
     let mut longest = Duration::ZERO;
     let mut begun = 0;
     // Not every attempt finds weights to start from.
@@ -353,7 +385,7 @@ fn smallest_of_stumps<M: Editable>(
     let bound = lower_bound(search, known);
     search.problem.watch.update(|status| status.lower_bound = bound);
     // If this does not end, the other passes still have half of the time.
-    let budget = half_of(search.budget());
+    let budget = search.budget().half();
     smallest(search, cutter, known, Some(STUMP_ROUNDS), &budget);
 }
 
@@ -401,7 +433,7 @@ fn bound<M: Editable>(
     rng: &mut fastrand::Rng,
 ) {
     search.begin(Pass::Indispensable);
-    let budget = half_of(search.budget());
+    let budget = search.budget().half();
     let grid = search.problem.space.grid().clone();
     let band = search.points.band();
     let relevant = known.relevant.take().unwrap_or_else(|| {
@@ -415,13 +447,6 @@ fn bound<M: Editable>(
     known.relevant = Some(relevant);
     let bound = lower_bound(search, known);
     search.problem.watch.update(|status| status.lower_bound = bound);
-}
-
-/// Half of the time that is left, so that one pass leaves time for the others.
-fn half_of(budget: SearchBudget) -> SearchBudget {
-    let now = Instant::now();
-    let half = |deadline: Instant| now + deadline.saturating_duration_since(now) / 2;
-    SearchBudget { deadline: budget.deadline.map(half), ..budget }
 }
 
 /// Asks again about columns that were not shown to be indispensable, now that more points are

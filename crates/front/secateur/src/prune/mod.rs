@@ -148,7 +148,7 @@ pub fn prune(
 ) -> Result<Pruning, Error> {
     let mut pruning = prune_only(original, rows, options, budget, watch)?;
     if pruning.has_little() && !pruning.interrupted {
-        pruning.pack = PackedSize::measure(original, rows).ok();
+        pruning.pack = PackedSize::measure(original, options.labels.as_ref(), rows).ok();
         pruning.seconds.total = budget.elapsed().as_secs_f64();
     }
     Ok(pruning)

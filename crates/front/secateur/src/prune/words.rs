@@ -540,15 +540,24 @@ impl PruneReport<'_> {
 
 /// A positive number rounded up to one digit, without an exponent unless it is tiny.
 fn one_digit_up(value: f64) -> String {
-    let exponent = value.log10().floor() as i32;
-    let digit = (value / 10f64.powi(exponent)).ceil();
-    // The parsed text is what people read, so it is compared with the number.
-    let text = |digit: f64| match exponent {
-        -9..0 => format!("{:.*}", exponent.unsigned_abs() as usize, digit * 10f64.powi(exponent)),
-        _ => format!("{:e}", digit * 10f64.powi(exponent)),
-    };
-    let shown = text(digit);
-    if shown.parse().is_ok_and(|shown: f64| shown >= value) { shown } else { text(digit + 1.0) }
+    let mut exponent = value.log10().floor() as i32;
+    let mut digit = (value / 10f64.powi(exponent)).ceil();
+    loop {
+        // Ten of one power are one of the next.
+        if digit >= 10.0 {
+            (digit, exponent) = (1.0, exponent + 1);
+        }
+        let number = digit * 10f64.powi(exponent);
+        let shown = match exponent {
+            -9..0 => format!("{number:.*}", exponent.unsigned_abs() as usize),
+            _ => format!("{number:e}"),
+        };
+        // People read the text, so the text is what must not be below the value.
+        if !shown.parse().is_ok_and(|shown: f64| shown < value) {
+            return shown;
+        }
+        digit += 1.0;
+    }
 }
 
 /// A score with six decimals.

@@ -231,7 +231,8 @@ fn first_look(
     }
     let mut short = settings.clone();
     short.budget.nodes = Some(FIRST_BOXES);
-    short.crew = None;
+    // With several threads it would depend on chance which boxes come before the limit.
+    (short.crew, short.threads) = (None, 1);
     let measured = comparison.measure(&short);
     found.at_most = Some(measured.at_most);
     found.rounding = Some(measured.rounding);

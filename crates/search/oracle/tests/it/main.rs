@@ -5,6 +5,7 @@ mod brute_force;
 mod checkpoints;
 mod comparisons;
 mod crew;
+mod difference;
 mod long_searches;
 mod records;
 mod scores;

@@ -273,11 +273,12 @@ fn any_order_of_addition_is_covered() {
     assert!(tried > 100, "{tried}");
 }
 
-/// A regressor of complete trees of five levels over eight columns, with a different column for
-/// each level. `leaf` makes a leaf value from the leaf's number and the columns.
+/// A model of one score, of complete trees of five levels over eight columns, with a different
+/// column for each level. `leaf` makes a leaf value from the leaf's number and the columns.
 fn complete_trees(
     seed: u64,
     trees: u32,
+    decision: Decision,
     threshold: impl Fn(&mut Rng) -> f64,
     leaf: impl Fn(&mut Rng, u32, &[u32]) -> f64,
 ) -> Ensemble {
@@ -286,8 +287,8 @@ fn complete_trees(
     let mut rng = Rng::with_seed(seed);
     let intake = Intake { number: NumberType::F64, missing: false, infinities: true, zero_window: None };
     let accumulation = Accumulation::in_order(NumberType::F64);
-    let (features, decision) = (Features::unnamed(COLUMNS), Decision::Scores(Value::Score));
-    let classes = ClassLabels::Unnamed(0);
+    let features = Features::unnamed(COLUMNS);
+    let classes = ClassLabels::Unnamed(if decision.is_classifier() { 2 } else { 0 });
     let mut builder =
         EnsembleBuilder::new(features, intake, classes, vec![0.0], accumulation, decision).unwrap();
     for _ in 0..trees {
@@ -319,12 +320,12 @@ fn moved(seed: u64, move_by: f64) -> Ensemble {
         };
         columns.iter().enumerate().map(pull).sum::<f64>() + rng.f64() * 0.1
     };
-    complete_trees(seed, 40, |_| 0.5 + move_by, leaf)
+    complete_trees(seed, 40, Decision::Scores(Value::Score), |_| 0.5 + move_by, leaf)
 }
 
 /// Random leaf values in [0, 1], rounded to multiples of 1/`steps`.
-fn rounded(seed: u64, steps: f64) -> Ensemble {
-    complete_trees(seed, 30, Rng::f64, |rng, _, _| (rng.f64() * steps).round() / steps)
+pub(crate) fn rounded(seed: u64, decision: Decision, steps: f64) -> Ensemble {
+    complete_trees(seed, 30, decision, Rng::f64, |rng, _, _| (rng.f64() * steps).round() / steps)
 }
 
 #[test]
@@ -353,7 +354,8 @@ fn leaves_that_were_rounded_are_settled_in_few_boxes() {
     // 111,000.
     const NODES: u64 = 15_000;
     for seed in 0..3 {
-        let (first, second) = (rounded(seed, f64::from(1 << 20)), rounded(seed, 256.0));
+        let [first, second] =
+            [f64::from(1 << 20), 256.0].map(|steps| rounded(seed, Decision::Scores(Value::Score), steps));
         let mut options = Options::unlimited();
         options.budget.nodes = Some(NODES);
         let comparison = ScoreComparison::new(&first, &second, &SearchBudget::unlimited()).unwrap();

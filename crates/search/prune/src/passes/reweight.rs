@@ -27,8 +27,8 @@ const SPREAD: f64 = 30.0;
 /// Rounds with new costs.
 const ROUNDS: usize = 4;
 
-/// Finds weights of few columns; the best model is kept in `search`.
-pub(crate) fn reweight<M: Editable>(search: &mut Search<'_, M>) {
+/// Finds weights of few columns; the best model is kept in `search`. True if some weights were proved.
+pub(crate) fn reweight<M: Editable>(search: &mut Search<'_, M>) -> bool {
     search.begin(Pass::Reweight);
     let costs = search.costs();
     let all = vec![true; costs.len()];
@@ -42,24 +42,25 @@ pub(crate) fn reweight<M: Editable>(search: &mut Search<'_, M>) {
             last = Some((rows, weights));
         }
         if search.spent() {
-            return;
+            return last.is_some();
         }
     }
-    let Some((rows, mut weights)) = last else { return };
+    let Some((rows, mut weights)) = last else { return false };
     for _ in 0..ROUNDS {
         let before = weights.support();
         if before <= 1 {
-            return;
+            return true;
         }
         let mut program = search.program(&divided(&costs, &weights), &all, rows);
         match search.settle(&mut program, Judge::Proof) {
             Settled::Proved(next) => weights = next,
-            _ => return,
+            _ => return true,
         }
         if weights.support() >= before || search.spent() {
-            return;
+            return true;
         }
     }
+    true
 }
 
 /// Another start for elimination. Usually its weights are near the best support, without one or two

@@ -32,7 +32,7 @@ const POLL: usize = 1 << 12;
 const WANTED: usize = 48;
 
 /// Tables of all columns over a space.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sweep {
     grid: Grid,
     /// The digits of a cell's number: the axis of each, and how many cells it has. The last digit
@@ -50,7 +50,7 @@ pub struct Sweep {
 }
 
 /// What a column adds to the lead, for each combination of cells of its own axes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Table {
     values: Vec<f64>,
     /// The column's digits, ascending, each with the distance in the table between entries of

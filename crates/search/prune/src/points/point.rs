@@ -39,7 +39,7 @@ pub struct Demand {
 }
 
 /// The points of a run and their demands.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Points<'a> {
     model: &'a Ensemble,
     kept: Kept,

@@ -103,6 +103,7 @@ pub(crate) enum Why {
 }
 
 /// What a run has to solve. It does not change during the run.
+#[derive(Clone)]
 pub(crate) struct Problem<'a, M> {
     pub(crate) file: &'a M,
     /// The file's model, restricted to the domain of the run.
@@ -120,6 +121,7 @@ pub(crate) struct Problem<'a, M> {
 }
 
 /// The problem, and all that the run knows about it.
+#[derive(Clone)]
 pub(crate) struct Search<'a, M> {
     pub(crate) problem: Problem<'a, M>,
     /// What may become of the intercept. A pass sets it to [`Intercept::None`] to find out what
@@ -446,6 +448,27 @@ impl<'a, M: Editable> Search<'a, M> {
             self.best_weights = Some(weights.clone());
         }
         Ok(())
+    }
+
+    /// Takes what a copy of this search has found since `before`: its best model and weights if they
+    /// are smaller, its points and what it cost.
+    pub(crate) fn adopt(&mut self, copy: Self, before: (u64, Seconds)) {
+        let (calls, seconds) = before;
+        self.oracle_calls += copy.oracle_calls - calls;
+        self.seconds.lp += copy.seconds.lp - seconds.lp;
+        self.seconds.oracle += copy.seconds.oracle - seconds.oracle;
+        self.allowance = copy.allowance;
+        for row in copy.points.rows() {
+            self.points.add(row);
+        }
+        if self.rank(copy.best.size, copy.best.bytes) < self.rank(self.best.size, self.best.bytes) {
+            self.best = copy.best;
+        }
+        if let Some(weights) = copy.best_weights
+            && self.best_weights.as_ref().is_none_or(|best| weights.support() < best.support())
+        {
+            self.best_weights = Some(weights);
+        }
     }
 
     /// The sizes by which two models are compared: first and second number.

@@ -12,3 +12,4 @@ mod memory;
 mod scores;
 mod solvers;
 mod unchecked;
+mod weaker;
