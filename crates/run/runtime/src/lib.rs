@@ -29,9 +29,10 @@
 //! instructions), `single` (one row through 64 trees at once), `sliced` (trees as masks, for many
 //! rows), `large` (rows side by side through large trees). `kernel` evaluates 512 rows at a time,
 //! which `read` turns into columns, ranks and masks; each instruction set brings a few operations
-//! for it, and everything else is compiled once. `path` names the instruction sets, `portable`,
-//! `x86` and `arm` (SSE4.2, AVX2, AVX-512 and NEON) have them; these and `exponential`, which may
-//! call C, hold the only unsafe code. `decide` turns scores into classes.
+//! for it, and everything else is compiled once.
+//! `path` names the instruction sets, `portable`, `x86` and `arm` (SSE4.2, AVX2, AVX-512 and NEON)
+//! have them; these and `exponential`, which may call C, hold the only unsafe code. `decide` turns
+//! scores into classes, `contributions` says what each column contributes to them.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 
@@ -41,6 +42,7 @@ extern crate alloc;
 mod arm;
 mod batch;
 mod bytes;
+mod contributions;
 mod cover;
 mod decide;
 mod error;
@@ -68,6 +70,7 @@ mod vectors;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use contributions::Contributions;
 pub use cover::{AIMED, hash_of_scores};
 pub use error::{LoadError, PredictError};
 pub use file::MAGIC;

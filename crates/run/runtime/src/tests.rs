@@ -145,6 +145,7 @@ pub(crate) fn model_of(
         trees: Vec::new(),
         nodes: Vec::new(),
         leaves: Vec::new(),
+        covers: None,
     };
     // Some libraries multiply the sums of the unweighted leaves and then add the intercepts, unless
     // all of these are zero.

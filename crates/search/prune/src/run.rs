@@ -6,7 +6,7 @@ use secateur_formats::{EditError, TreeEdit};
 use secateur_model::{Ensemble, Exact, TreeId};
 use secateur_oracle::{Claim, SearchBudget};
 
-use crate::bounds::cut::{Cut, Cutter};
+use crate::bounds::cut::{ColumnCut, Cutter};
 use crate::bounds::evidence::Evidence;
 use crate::bounds::indispensable::{ask_each, indispensable};
 use crate::bounds::known::{
@@ -358,12 +358,12 @@ fn smallest_of_stumps<M: Editable>(
 }
 
 /// Drops cuts that contain another cut, as far as the time allows: they follow from it.
-fn keep_smallest(cuts: &mut Vec<Cut>, stop: &dyn Fn() -> bool) {
+fn keep_smallest(cuts: &mut Vec<ColumnCut>, stop: &dyn Fn() -> bool) {
     cuts.sort_by_key(|cut| cut.columns.len());
-    let mut kept: Vec<Cut> = Vec::new();
+    let mut kept: Vec<ColumnCut> = Vec::new();
     for cut in cuts.drain(..) {
         let holds =
-            |small: &Cut| small.columns.iter().all(|column| cut.columns.binary_search(column).is_ok());
+            |small: &ColumnCut| small.columns.iter().all(|column| cut.columns.binary_search(column).is_ok());
         if stop() || !kept.iter().any(holds) {
             kept.push(cut);
         }

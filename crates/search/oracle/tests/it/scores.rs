@@ -285,12 +285,7 @@ fn complete_trees(
     const COLUMNS: u32 = 8;
     let mut rng = Rng::with_seed(seed);
     let intake = Intake { number: NumberType::F64, missing: false, infinities: true, zero_window: None };
-    let accumulation = Accumulation {
-        number: NumberType::F64,
-        intercept: InterceptPosition::First,
-        order: Order::File,
-        average: None,
-    };
+    let accumulation = Accumulation::in_order(NumberType::F64);
     let (features, decision) = (Features::unnamed(COLUMNS), Decision::Scores(Value::Score));
     let classes = ClassLabels::Unnamed(0);
     let mut builder =
