@@ -13,7 +13,7 @@ help: ## this list
 
 # Without the tables in Parquet, whose compiler time is a third of the whole: the demo reads none.
 demo: ## the main job on an embedded model, start to finish
-	cargo run --release --locked --quiet -p secateur-cli --no-default-features --bin secateur -- demo --dir target/demo
+	cargo run --profile quick --locked --quiet -p secateur-cli --no-default-features --bin secateur -- demo --dir target/demo
 
 test: ## all checks and tests, Rust and Python, in ten minutes; a table at the end
 	@$(PART)

@@ -56,6 +56,7 @@ BENCHES = {
     "quantised": Bench("models as C with leaves of 16 and 8 bits: bound, size, rows", "quantised/run.py",
                        needs=("cc", "apt-get install gcc")),
     "pack": Bench("packed models beside the libraries and other predictors", "pack/run.py", ("-p secateur-c",), group="pack"),
+    "contributions": Bench("contributions (SHAP values) beside the libraries' own", "contributions.py", datasets=False),
     "embedded": Bench("models as C on an emulated Cortex-M4, beside other generators of C", "embedded/run.py",
                       ("-p secateur-cli --bins",), package=False, group="embedded", needs=ARM_COMPILER),
     "cluster": Bench("a long search with two processes beside two threads", "cluster/run.py", datasets=False),

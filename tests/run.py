@@ -153,7 +153,7 @@ ALL = [
         alone=True,
         after=("install",),
     ),
-    Part("demo", "the demo as it is handed out, without a warning of the compiler", ["make --no-print-directory demo"],
+    Part("demo", "the demo, without a warning of the compiler", ["make --no-print-directory demo"],
          after=("build",), environment={"RUSTFLAGS": "-D warnings"}),
     Part(
         "hooks",

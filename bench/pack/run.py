@@ -1,7 +1,7 @@
 """`python -m bench pack`: packed models beside the libraries and other predictors, on the same models and rows, in one run.
 
 All on one thread and in processor time (the machine may be shared): the least of several rounds, in which the predictors take turns.
-"One row" is a call from Python, whose own cost is part of it; "from C" is a call of the predictor's own entry point in a loop in C. For YDF both times come from
+Every time is that of the predictor's public call on an array of NumPy; "100 rows" are batches of 100. "One row" is a call from Python, whose own cost is part of it; "from C" is a call of the predictor's own entry point in a loop in C. For YDF both times come from
 its own benchmark, in C++ (batches of 1,000, wall time times the share of the processor). "YDF standalone" is the C++ that YDF writes: bytes are those that its object loads (g++ -Os),
 times those of a loop in C over rows of floats (g++ -O3 -march=native), by the entry that does not look for missing values unless the model has seen some. YDF gets the trees of every model without categories through its tree API; it has floats where LightGBM has doubles. tl2cgen and lleaves
 compile for minutes; where a limit of processor time ended that, the table says so. A predictor that is not installed or that fails is shown as such. "bits" is the share of rows with the very raw score of the model's own
@@ -32,12 +32,13 @@ from typing import Any
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
+import catboost
 import lightgbm
 import numpy as np
 import pandas as pd
 import xgboost
-from sklearn.datasets import load_digits
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.datasets import load_digits, make_classification
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 
 import secateur
 
@@ -71,10 +72,39 @@ class Model:
     @property
     def number(self) -> Any:
         """The type of the rows that every predictor gets."""
-        return np.float32 if self.kind == "xgboost" else np.float64
+        return np.float32 if self.kind in ("xgboost", "catboost") else np.float64
+
+    @property
+    def forest(self) -> bool:
+        """Its scores are averages of shares."""
+        return self.kind in ("forest", "extra trees")
+
+
+def synthetic(count: int, columns: int, informative: int, classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    rows, target = make_classification(
+        count, columns, n_informative=informative, n_redundant=0, n_classes=classes, n_clusters_per_class=3, flip_y=0.05, random_state=0
+    )
+    return rows.astype(np.float32).astype(np.float64), target
+
+
+def mostly_zeros() -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(5)
+    rows = np.where(random.random((4000, 5000)) < 0.03, 4 * random.random((4000, 5000)), 0.0)
+    sums = rows @ random.normal(size=5000)
+    return rows.astype(np.float32).astype(np.float64), (sums > np.median(sums)).astype(int)
+
+
+MADE: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
+    "30 columns": lambda: synthetic(20_000, 30, 15),
+    "30 columns, 10 classes": lambda: synthetic(20_000, 30, 15, 10),
+    "1,000 columns": lambda: synthetic(4_000, 1_000, 50),
+    "5,000 columns, 3 % filled": mostly_zeros,
+}
 
 
 def table(datasets: pathlib.Path, name: str) -> tuple[np.ndarray, np.ndarray]:
+    if name in MADE:
+        return MADE[name]()
     if name == "digits":
         rows, target = load_digits(return_X_y=True)
         return rows.astype(np.float32).astype(np.float64), target
@@ -84,12 +114,12 @@ def table(datasets: pathlib.Path, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def title_of(name: str, kind: str, size: int, trees: int, special: str) -> str:
-    what = f"{kind} {'depth' if kind == 'xgboost' else 'leaves'} {size}" if size else f"{kind}, deep"
+    what = f"{kind} {'leaves' if kind in ('lightgbm', 'histgb') else 'depth'} {size}" if size else f"{kind}, deep"
     return f"{what}, {trees} trees, {name}{', ' + special if special else ''}"
 
 
 def file_name(title: str) -> str:
-    return title.replace(" ", "-").replace(",", "")
+    return title.replace(" ", "-").replace(",", "").replace("%", "percent")
 
 
 def make(datasets: pathlib.Path, folder: pathlib.Path, name: str, kind: str, size: int, trees: int, special: str) -> Model:
@@ -109,7 +139,7 @@ def make(datasets: pathlib.Path, folder: pathlib.Path, name: str, kind: str, siz
         kinds = ["c"] * categories + ["q"] * (X.shape[1] - categories) if categories else None
         fitted = xgboost.XGBClassifier(
             n_estimators=trees, max_depth=size, learning_rate=0.1, n_jobs=1, random_state=0, feature_types=kinds,
-            enable_categorical=bool(categories),
+            enable_categorical=bool(categories), **({"tree_method": "approx", "max_bin": 1024} if special == "1,024 bins" else {}),
         ).fit(X, y)
         path = path.with_suffix(".ubj")
         fitted.save_model(path)
@@ -118,8 +148,19 @@ def make(datasets: pathlib.Path, folder: pathlib.Path, name: str, kind: str, siz
         fitted = fitted.fit(X, y, categorical_feature=list(range(categories)) or "auto")
         path = path.with_suffix(".txt")
         fitted.booster_.save_model(path)
+    elif kind == "catboost":
+        fitted = catboost.CatBoostClassifier(
+            iterations=trees, depth=size, learning_rate=0.1, thread_count=1, random_seed=0, verbose=0, allow_writing_files=False
+        ).fit(X.astype(np.float32), y)
+        path = path.with_suffix(".cbm")
+        fitted.save_model(str(path))
     else:
-        fitted = RandomForestClassifier(trees, n_jobs=1, random_state=0).fit(X, y)
+        if kind == "histgb":
+            fitted = HistGradientBoostingClassifier(max_iter=trees, max_leaf_nodes=size, early_stopping=False, random_state=0)
+        else:
+            makes = ExtraTreesClassifier if kind == "extra trees" else RandomForestClassifier
+            fitted = makes(trees, max_depth=size or None, n_jobs=1, random_state=0)
+        fitted = fitted.fit(X, y)
         path = path.with_suffix(".pickle")
         path.write_bytes(pickle.dumps(fitted))
     return Model(title, fitted, path, kind, X, rows, int(y.max()) + 1, categories)
@@ -180,6 +221,11 @@ def library(model: Model) -> Predictor:
     if model.kind == "lightgbm":
         booster = model.fitted.booster_
         return Predictor(lambda rows: booster.predict(rows, raw_score=True, num_threads=1), "raw", size)
+    if model.kind == "catboost":
+        predict = lambda rows: model.fitted.predict(rows, prediction_type="RawFormulaVal", thread_count=1)
+        return Predictor(predict, "raw", size)
+    if model.kind == "histgb":
+        return Predictor(model.fitted.decision_function, "raw", size)
     return Predictor(model.fitted.predict_proba, "probability", size)
 
 
@@ -190,18 +236,35 @@ def packed(path: str | None) -> Callable[[Model], Predictor]:
             raise RuntimeError("this processor does not have it")
         # The C interface takes the fastest path.
         best = path == next(iter(found.self_test()))
-        from_c = packed_from_c(found.to_bytes(), found._packed.outputs, model.number) if best else None
-        if model.kind == "forest":
-            return Predictor(lambda rows: found._packed.probabilities(rows, 1, path), "probability", found.nbytes, from_c)
-        return Predictor(lambda rows: found._packed.raw_scores(rows, 1, path), "raw", found.nbytes, from_c)
+        from_c = packed_from_c(found.to_bytes(), found.raw_scores(model.rows[:1]).shape[1], model.number) if best else None
+        if best and model.forest:
+            return Predictor(found.predict_proba, "probability", found.nbytes, from_c)
+        return Predictor(lambda rows: found.raw_scores(rows, path=path), "raw", found.nbytes, from_c)
 
     return build
+
+
+def prepared_pool(model: Model) -> Predictor:
+    """CatBoost with rows that it has put into its own table before: no time is counted for that."""
+    if model.kind != "catboost":
+        raise RuntimeError("for CatBoost only")
+    pools: dict[tuple[int, int], catboost.Pool] = {}
+
+    def predict(rows: np.ndarray) -> np.ndarray:
+        # Rows live as long as the measurements.
+        key = rows.ctypes.data, len(rows)
+        pool = pools.get(key) or pools.setdefault(key, catboost.Pool(rows))
+        return model.fitted.predict(pool, prediction_type="RawFormulaVal", thread_count=1)
+
+    return Predictor(predict, "raw", 0)
 
 
 def onnxruntime(model: Model) -> Predictor:
     import onnxruntime as runtime
 
-    if model.kind == "forest":
+    if model.kind == "catboost":
+        raise RuntimeError("not set up for this model")
+    if model.forest or model.kind == "histgb":
         from skl2onnx import to_onnx
 
         proto = to_onnx(model.fitted, model.train[:1].astype(np.float32), options={"zipmap": False})
@@ -229,17 +292,21 @@ def onedal(model: Model) -> Predictor:
         built = daal4py.mb.convert_model(model.fitted.get_booster())
     elif model.kind == "lightgbm":
         built = daal4py.mb.convert_model(model.fitted.booster_)
+    elif model.kind == "catboost":
+        built = daal4py.mb.convert_model(model.fitted)
     else:
-        raise RuntimeError("not for this model")
+        # Through treelite oneDAL takes a forest as a sum of trees, whose shares it rounds to floats.
+        built = daal4py.mb.convert_model(treelite_model(model))
     daal4py.daalinit(1)
-    return Predictor(built.predict_proba, "probability", 0)
+    predict = built.predict_proba if getattr(built, "n_classes_", 0) > 1 else built.predict
+    return Predictor(predict, "probability", 0)
 
 
 def gtil(model: Model) -> Predictor:
     import treelite
 
     found = treelite_model(model)
-    raw = model.kind != "forest"
+    raw = not model.forest
     predict = lambda rows: treelite.gtil.predict(found, rows, nthread=1, pred_margin=raw)
     return Predictor(predict, "raw" if raw else "probability", len(found.serialize_bytes()))
 
@@ -251,6 +318,8 @@ def treelite_model(model: Model) -> Any:
         return treelite.frontend.from_xgboost(model.fitted.get_booster())
     if model.kind == "lightgbm":
         return treelite.frontend.from_lightgbm(model.fitted.booster_)
+    if model.kind == "catboost":
+        raise RuntimeError("treelite does not read it")
     return treelite.sklearn.import_model(model.fitted)
 
 
@@ -268,7 +337,7 @@ def tl2cgen(model: Model) -> Predictor:
     predictor = compiler.Predictor(path, nthread=1)
     kind = "float32" if model.kind == "xgboost" else "float64"
     entry = ctypes.CDLL(str(path)).predict
-    outputs = 1 if model.classes == 2 and model.kind != "forest" else model.classes
+    outputs = 1 if model.classes == 2 and not model.forest else model.classes
     out = np.zeros(outputs, model.number)
 
     def from_c(rows: np.ndarray) -> float:
@@ -280,7 +349,7 @@ def tl2cgen(model: Model) -> Predictor:
         loop = native().time_tl2cgen
         return loop(ctypes.cast(entry, ctypes.c_void_p), pointer(rows), *sizes, pointer(out), ctypes.c_size_t(outputs))
 
-    raw = model.kind != "forest"
+    raw = not model.forest
     predict = lambda rows: predictor.predict(compiler.DMatrix(rows, dtype=kind), pred_margin=raw)
     return Predictor(predict, "raw" if raw else "probability", path.stat().st_size, from_c)
 
@@ -308,14 +377,14 @@ def ydf_trees(model: Model) -> tuple[ydf_model.Trees, Any]:
     if model.categories:
         raise RuntimeError("set up for numeric features only")
     if "ydf" not in model.times:
-        trees = ydf_model.trees_of(model.kind, model.fitted)
+        trees = ydf_model.trees_of("forest" if model.forest else model.kind, model.fitted)
         model.times["ydf"] = trees, ydf_model.ydf_model(trees, model.train)
     return model.times["ydf"]
 
 
 def both_classes(model: Model, shares: np.ndarray) -> np.ndarray:
     """Forests have a share for each class, YDF only the second of two."""
-    if model.kind == "forest" and shares.ndim == 1:
+    if model.forest and shares.ndim == 1:
         return np.column_stack([1 - shares, shares])
     return shares
 
@@ -368,6 +437,7 @@ def ydf_standalone(model: Model) -> Predictor:
 
 PREDICTORS: dict[str, Callable[[Model], Predictor]] = {
     "the library": library,
+    "CatBoost, its own Pool": prepared_pool,
     "packed, AVX-512": packed("avx512"),
     "packed, AVX2": packed("avx2"),
     "packed, SSE4.2": packed("sse42"),
@@ -388,7 +458,7 @@ def hostile(model: Model) -> np.ndarray:
     random = np.random.default_rng(1)
     splits = secateur.load(model.fitted).split_values()
     rows = model.rows[:2000].copy()
-    kind = np.float64 if model.kind == "lightgbm" else np.float32
+    kind = np.float64 if model.kind in ("lightgbm", "histgb") else np.float32
     for _ in range(3):
         for row, feature in enumerate(random.choice(list(splits), len(rows))):
             value = kind(random.choice(splits[feature][1]))
@@ -404,7 +474,7 @@ def shares(model: Model, predict: Callable[[np.ndarray], np.ndarray], what: str,
     if ours.shape[1] == 2 and theirs.shape[1] == 1:
         ours = ours[:, 1:]
     same = "-"
-    if what == "raw" or model.kind == "forest":
+    if what == "raw" or model.forest:
         same = f"{(ours.astype(theirs.dtype) == theirs).all(axis=1).mean():.1%}"
     if theirs.shape[1] == 1:
         limit = 0.0 if what == "raw" else 0.5
@@ -445,14 +515,17 @@ def measure(model: Model, wanted: list[str]) -> dict[str, Any]:
     truth = built[LIBRARY].predict
     rows = np.ascontiguousarray(model.rows.astype(model.number))
     times: dict[str, list[float]] = {}
+    # Ten batches, since one is little for a clock.
+    hundreds = [np.ascontiguousarray(rows[at : at + 100]) for at in range(0, 1000, 100)]
     gc.disable()
     for _ in range(3):
         for name, found in built.items():
             if isinstance(found, str):
                 continue
-            best = times.setdefault(name, [float("inf")] * 3)
+            best = times.setdefault(name, [float("inf")] * 4)
             if found.own is None:
                 best[0] = min(best[0], least(lambda: found.predict(rows)) / len(rows) * 1e9)
+                best[3] = min(best[3], least(lambda: [found.predict(part) for part in hundreds], 0.1) / 1000 * 1e9)
                 if found.in_python:
                     one = least(lambda: [found.predict(rows[i : i + 1]) for i in range(20)], 0.1) / 20
                     best[1] = min(best[1], one * 1e6)
@@ -464,16 +537,16 @@ def measure(model: Model, wanted: list[str]) -> dict[str, Any]:
     lines, bits = [], {}
     for name, found in built.items():
         if isinstance(found, str):
-            lines.append([name, found, "", "", "", "", ""])
+            lines.append([name, found, "", "", "", "", "", ""])
             continue
         try:
             same, classes = shares(model, found.predict, found.gives, truth)
         except Exception as error:
             same, classes = type(error).__name__, ""
         bits[name] = same, classes
-        batch, one, from_c = times[name]
+        batch, one, from_c, hundred = times[name]
         told = lambda value, form: "-" if value == float("inf") else format(value, form)
-        lines.append([name, f"{found.size:,}" if found.size else "-", told(batch, ",.0f"), told(one, ",.1f"), told(from_c, ",.0f"), same, classes])
+        lines.append([name, f"{found.size:,}" if found.size else "-", told(batch, ",.0f"), told(hundred, ",.0f"), told(one, ",.1f"), told(from_c, ",.0f"), same, classes])
     # Numbers that a file can hold: there is no infinity in JSON.
     kept = {name: [None if value == float("inf") else value for value in found] for name, found in times.items()}
     sizes = {name: (found.size, found.tables) for name, found in built.items() if not isinstance(found, str)}
@@ -491,7 +564,7 @@ def extras(model: Model) -> dict[str, float]:
     data = found.to_bytes()
     # The layouts are made at the first call, so that one row of it counts as loading.
     row = np.ascontiguousarray(model.rows[:1])
-    load = least(lambda: secateur._packed.read(data)._packed.raw_scores(row, 1, None), 0.2)
+    load = least(lambda: secateur.load(data).raw_scores(row), 0.2)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     rows = np.ascontiguousarray(np.tile(model.rows, (10, 1)).astype(model.number))
 
@@ -499,7 +572,7 @@ def extras(model: Model) -> dict[str, float]:
         best = float("inf")
         for _ in range(5):
             start = time.perf_counter()
-            found._packed.raw_scores(rows, threads, None)
+            found.raw_scores(rows, threads=threads)
             best = min(best, time.perf_counter() - start)
         return best
 
@@ -522,6 +595,17 @@ FULL = [
     ("digits", "lightgbm", 31, 100, ""),
     (HOUSE, "forest", 0, 100, ""),
     ("digits", "forest", 0, 100, ""),
+    *[("30 columns", "xgboost", depth, trees, "") for depth, trees in ((6, 5), (6, 2000), (10, 300))],
+    ("30 columns", "xgboost", 6, 300, "1,024 bins"),
+    ("30 columns, 10 classes", "xgboost", 6, 100, ""),
+    ("30 columns", "histgb", 31, 500, ""),
+    *[("30 columns", "catboost", depth, trees, "") for depth, trees in ((6, 1000), (10, 300))],
+    ("30 columns, 10 classes", "catboost", 6, 300, ""),
+    *[("30 columns", "forest", depth, 100, "") for depth in (0, 12)],
+    ("30 columns, 10 classes", "forest", 0, 100, ""),
+    ("30 columns", "extra trees", 0, 100, ""),
+    ("1,000 columns", "xgboost", 6, 300, ""),
+    ("5,000 columns, 3 % filled", "xgboost", 6, 100, ""),
 ]
 QUICK = [case for case in FULL if case[:4] in ((HOUSE, "xgboost", 6, 100), (HOUSE, "lightgbm", 63, 100), ("Spambase", "xgboost", 6, 300))]
 QUICK += [("digits", "xgboost", 6, 100, ""), (HOUSE, "forest", 0, 100, "")]

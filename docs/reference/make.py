@@ -15,8 +15,11 @@ import secateur
 HERE = pathlib.Path(__file__).parent
 PACKAGE = HERE.parents[1] / "python" / "secateur"
 
-FUNCTIONS = ["prune", "offers", "verify", "verify_many", "check", "pack", "inspect", "load", "ray_executor"]
-CLASSES = ["Pruning", "Unproved", "Verification", "ScoreVerification", "PairResult", "Inspection", "Domain", "PackedModel", "PrunedClassifier"]
+FUNCTIONS = ["advise", "pack", "prune", "verify", "ask", "offers", "verify_many", "check", "inspect", "load", "ray_executor"]
+CLASSES = [
+    "Advice", "Pruning", "Unproved", "Verification", "ScoreVerification", "Questions", "Answer", "PairResult", "Inspection", "Domain",
+    "PackedModel", "PrunedClassifier",
+]
 OPENING = """\
 # Reference of the Python package
 

@@ -1,14 +1,17 @@
-"""Exact, proved pruning of tree ensembles.
+"""Makes tree ensembles faster or smaller, and proves that they still decide the same.
 
-Three lines make a fitted classifier smaller without changing a single decision:
+Three doors, and a call that says which one helps your model:
 
 >>> import secateur
->>> result = secateur.prune(fitted, X)     # doctest: +SKIP
->>> smaller = result.model                 # doctest: +SKIP
+>>> packed = secateur.pack(model)          # doctest: +SKIP
+>>> smaller = secateur.prune(model).model  # doctest: +SKIP
+>>> secateur.verify(model, other)          # doctest: +SKIP
+>>> print(secateur.advise(model, X))       # doctest: +SKIP
 
-`verify` proves that two models decide alike or finds an input on which they do not, `verify_many` does so for many pairs, `check` checks a
-certificate, `pack` makes a model small and fast without changing a bit of its scores, `inspect` says what a model is,
-`load` reads one, `offers` measures what would make it smaller, `Domain` says which inputs can occur. `PrunedClassifier` does fitting and pruning as
+`pack` makes any model small and fast without changing a bit of its scores. `prune` removes trees without changing a decision; it helps
+stumps, shallow trees and columns of few values. `verify` proves that two models decide alike or finds an input on which they do not,
+`verify_many` does so for many pairs, `ask` answers what one model can do, `check` checks a certificate, `inspect` says what a model is,
+`load` reads one, `Domain` says which inputs can occur. `PrunedClassifier` does fitting and pruning as
 one scikit-learn estimator.
 """
 
@@ -16,6 +19,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from secateur._advise import Advice, advise, offers
+from secateur._ask import Answer, Questions, ask
 from secateur._check import check
 from secateur._domain import Domain
 from secateur._errors import CertificateError, OptionError
@@ -23,7 +28,7 @@ from secateur._inspect import Inspection, inspect
 from secateur._loading import load
 from secateur._many import PairResult, verify_many
 from secateur._packed import PackedModel, pack
-from secateur._prune import Pruning, Unproved, offers, prune
+from secateur._prune import Pruning, Unproved, prune
 from secateur._ray import ray_executor
 from secateur._secateur import (
     ComparisonError,
@@ -40,6 +45,8 @@ if TYPE_CHECKING:
     from secateur._estimator import PrunedClassifier
 
 __all__ = [
+    "Advice",
+    "Answer",
     "CertificateError",
     "ComparisonError",
     "Domain",
@@ -53,11 +60,14 @@ __all__ = [
     "PairResult",
     "PrunedClassifier",
     "Pruning",
+    "Questions",
     "ScoreVerification",
     "SecateurError",
     "Unproved",
     "Verification",
     "__version__",
+    "advise",
+    "ask",
     "check",
     "inspect",
     "load",

@@ -36,7 +36,7 @@ def xgboost_model(model: Any) -> Model:
     else:
         _check_fitted(name, model.__sklearn_is_fitted__())
         booster = model.get_booster()
-        _settings.check_methods(booster)
+        _settings.check_own(booster, "xgboost", "Booster", model)
     read = Model.parse(_settings.from_library("XGBoost", lambda: bytes(booster.save_raw("ubj"))))
     _settings.check_xgboost_device(booster)
     if name == "Booster":
@@ -75,7 +75,7 @@ def lightgbm_model(model: Any) -> Model:
         _check_fitted(name, model.__sklearn_is_fitted__())
         _settings.check_lightgbm(model)
         booster = model.booster_
-        _settings.check_methods(booster)
+        _settings.check_own(booster, "lightgbm", "Booster", model)
     read = Model.parse(_settings.from_library("LightGBM", lambda: booster.model_to_string().encode()))
     if name == "Booster":
         return read
@@ -107,6 +107,7 @@ def catboost_model(model: Any) -> Model:
     name = _name(model, "catboost", *_CATBOOST)
     _settings.check_methods(model)
     _check_fitted(name, model.is_fitted())
+    _settings.check_own(model._object, "_catboost", "_CatBoost", model)
 
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "model.cbm")

@@ -35,14 +35,15 @@ def recognise(model: Any, thresholds: bool = False) -> Subject:
     what looks at trees and scores alone, or at the library's own decisions, they are something else."""
     if isinstance(model, Model):
         return Subject(model, rebuild=lambda pruned: pruned, rows=_numbers(model))
-    if hasattr(model, "_packed") and hasattr(model, "_model"):
+    kind = type(model)
+    if (kind.__module__, kind.__qualname__) == ("secateur._packed", "PackedModel"):
+        _settings.check_methods(model)
         read = model._model()
         return Subject(read, rebuild=lambda pruned: pruned, rows=_numbers(read))
     if isinstance(model, (str, os.PathLike)):
         path = os.fspath(model)
         read = Model.read(path)
         return Subject(read, rebuild=lambda pruned: pruned, rows=_numbers(read), path=str(path))
-    kind = type(model)
     package = kind.__module__.partition(".")[0]
     if package == "xgboost":
         read = _boosting.xgboost_model(model)

@@ -51,13 +51,15 @@ def threshold(value: Any) -> float | None:
 
 
 def time_limit(value: Any) -> float | None:
-    """Seconds; "500ms", "30s", "10m" and "2h" are read as on the command line."""
+    """Seconds; "500ms", "30s", "5m30s" and "2h" are read as on the command line."""
     if value is None:
         return None
     if isinstance(value, str):
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)", value)
-        if found:
-            return float(found[1]) * _UNITS[found[2]]
+        # Units in this order, each once at most: "5m30s".
+        number = r"(?:(\d+(?:\.\d+)?){})?"
+        found = re.fullmatch("".join(number.format(unit) for unit in ("h", "m", "s", "ms")), value)
+        if found and any(found.groups()):
+            return sum(float(count) * _UNITS[unit] for count, unit in zip(found.groups(), ("h", "m", "s", "ms")) if count)
     elif _is_number(value) and 0 <= value < math.inf:
         return float(value)
     raise OptionError(f"time_limit must be seconds, '500ms', '30s', '10m' or '2h', not {value!r}")

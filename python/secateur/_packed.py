@@ -24,6 +24,7 @@ def pack(
     model: str | os.PathLike[str] | Model | PackedModel,
     leaves: str = ...,
     *,
+    contributions: bool = ...,
     time_limit: float | str | None = ...,
     progress: bool | Callable[[dict[str, Any]], None] | None = ...,
 ) -> PackedModel: ...
@@ -34,6 +35,7 @@ def pack(
     model: Any,
     leaves: str = ...,
     *,
+    contributions: bool = ...,
     time_limit: float | str | None = ...,
     progress: bool | Callable[[dict[str, Any]], None] | None = ...,
 ) -> Any: ...
@@ -43,6 +45,7 @@ def pack(
     model: Any,
     leaves: str = "exact",
     *,
+    contributions: bool = False,
     time_limit: float | str | None = None,
     progress: bool | Callable[[dict[str, Any]], None] | None = None,
 ) -> Any:
@@ -53,6 +56,9 @@ def pack(
     threshold; a `GridSearchCV` and its like give the model that they found, packed. Before anything is returned, the independent checker has compared the packed
     model with the original node by node, and every instruction set of this machine has predicted rows that reach every leaf
     and threshold with the bits of the exact predictor. Its leaves are exact: `PackedModel.save("model.c", leaves=16)` writes source with smaller ones.
+
+    `contributions=True` keeps in the file how much of the training data reached each node (four bytes a node), so that the saved file, too, gives
+    `contributions`; for XGBoost and LightGBM.
 
     Large forests take seconds to be tested. After `time_limit` (seconds, or "10s", "2m", ...; none unless given) a `SecateurError` says that the
     test was not done. `progress=True` shows a bar (tqdm where it is installed, else lines on stderr); a function is called with a
@@ -68,16 +74,18 @@ def pack(
     """
     if leaves != "exact":
         raise InputError(f'a packed model has exact leaves, not {leaves!r}: for smaller ones write source, pack(model).save("model.c", leaves=16)')
+    wanted = _options.flag("contributions", contributions)
     if isinstance(model, PackedModel):
         return model
     held = holder(model)
     if held is not None:
         inner, put = held
-        return put(pack(inner, time_limit=time_limit, progress=progress))
+        return put(pack(inner, contributions=contributions, time_limit=time_limit, progress=progress))
     subject = recognise(model)
     limit = _options.time_limit(time_limit)
     with _progress.sharing(progress, "packing") as news:
-        return PackedModel(Packed.pack(subject.model, time_limit=limit, progress=news), subject.model)
+        packed = Packed.pack(subject.model, contributions=wanted, time_limit=limit, progress=news)
+        return PackedModel(packed, subject.model)
 
 
 def read(data: bytes) -> PackedModel:
@@ -133,6 +141,7 @@ class PackedModel:
         self._packed = packed
         # What was packed, where it was packed here: source is made of it, so that its certificate is about it.
         self._original = original
+        self._with_covers: Packed | None = None
         self._reader = _rows.Reader.of_packed(packed)
 
     def raw_scores(self, X: Any, *, threads: int = 1, path: str | None = None) -> np.ndarray:
@@ -141,7 +150,7 @@ class PackedModel:
         `threads` share the rows; the bits do not depend on their number. `path` forces an instruction set: `avx512`,
         `avx2`, `sse42`, `neon`, `portable` or `scalar`.
         """
-        scores = self._packed.raw_scores(self._rows(X), threads, path)
+        scores = self._packed.raw_scores(self._rows(X), _options.count("threads", threads, 0), path)
         return scores.astype(np.float32) if self._packed.narrow_scores else scores
 
     @_where(_no_decision_function)
@@ -158,19 +167,54 @@ class PackedModel:
         A regressor's values have the library's bits unless they end in an exponential function (Poisson, gamma, ...), whose last
         bits depend on the machine, in the library as here."""
         if not self._packed.is_classifier:
-            values = self._packed.values(self._rows(X), threads, None)
+            values = self._packed.values(self._rows(X), _options.count("threads", threads, 0), None)
             if self._packed.gives_several_labels:
                 return values.astype(np.int64)
             values = values.astype(np.float32) if self._packed.narrow_values else values
             return values[:, 0] if values.shape[1] == 1 else values
-        return self.classes_.take(self._packed.class_indices(self._rows(X), threads, None))
+        return self.classes_.take(self._packed.class_indices(self._rows(X), _options.count("threads", threads, 0), None))
 
     @_where(_no_probabilities)
     def predict_proba(self, X: Any, *, threads: int = 1) -> np.ndarray:
         """The probability of each class of a classifier; of each label, where a row may get several. Averages (forests) have the library's bits; where an exponential function makes
         the probabilities, they are the library's up to the last bits, which depend on the machine."""
-        found = self._packed.probabilities(self._rows(X), threads, None)
+        found = self._packed.probabilities(self._rows(X), _options.count("threads", threads, 0), None)
         return found.astype(np.float32) if self._packed.narrow_probabilities else found
+
+    def contributions(self, X: Any) -> np.ndarray:
+        """What each column contributes to each row's raw score: the SHAP values of path-dependent TreeSHAP, as the library's own `pred_contribs`
+        (XGBoost) and `pred_contrib` (LightGBM) give them, up to rounding. A column for each feature and, last, the expected score; with several outputs an array of
+        rows, outputs and columns.
+
+        A row's contributions, the last one included, add up to its raw score within `contributions_error`. The model says how much of the training data reached each node:
+        XGBoost's and LightGBM's files do. A saved file has that only where it was packed with `contributions=True`.
+
+        >>> from lightgbm import LGBMClassifier
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> packed = secateur.pack(LGBMClassifier(n_estimators=10, verbose=-1).fit(X, y))
+        >>> found = packed.contributions(X)
+        >>> found.shape
+        (569, 31)
+        >>> bool((abs(found.sum(axis=1) - packed.raw_scores(X)[:, 0]) <= packed.contributions_error).all())
+        True
+        """
+        found = self._covered().contributions(self._rows(X))
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    @property
+    def contributions_error(self) -> float:
+        """A bound on the distance of a row's raw score from the sum of its contributions, for every row: computed from the model's leaves, with the rounding of both
+        sums."""
+        return max(self._covered().contributions_error)
+
+    def _covered(self) -> Packed:
+        """The packed model with covers."""
+        if self._packed.has_covers or self._original is None:
+            return self._packed
+        if self._with_covers is None:
+            self._with_covers = self._packed.covered(self._original)
+        return self._with_covers
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The share of rows that are predicted as `y` says (in all labels, where there may be several); of a regressor the coefficient of determination."""
@@ -352,7 +396,7 @@ class PackedModel:
         """The number of trees."""
         return self._packed.tree_count
 
-    def _rows(self, X: Any) -> np.ndarray:
+    def _rows(self, X: Any) -> Any:
         return _rows.to_pack(X, self._reader)
 
     def _model(self) -> Model:

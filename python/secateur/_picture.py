@@ -42,7 +42,8 @@ def summary(result: Pruning) -> str:
         elif result.lower_bound:
             words += f"; at least {result.lower_bound} trees are needed"
     claimed = f"scores within {result.within:.3g}" if result.band is None else f"band {result.band:.3g}"
-    return f"{words}; {claimed}, {result.seconds:.2f} s"
+    helps = "" if result.pack is None else f"; pack(model): {result.pack['bytes']:,} bytes"
+    return f"{words}; {claimed}, {result.seconds:.2f} s{helps}"
 
 
 def _outcome(result: Pruning) -> str:
@@ -74,6 +75,8 @@ def html(result: Pruning) -> str:
     ]
     if result.data is not None:
         rows.append(("rows", _html.escape(result.data["words"])))
+    if result.pack is not None:
+        rows.append(("pack", f"<code>secateur.pack(model)</code>: {_html.escape(_packed(result))}"))
     if isinstance(result.certificate, str):
         rows.append(("certificate", f"<code>{_html.escape(result.certificate)}</code>"))
     table = "".join(
@@ -83,6 +86,17 @@ def html(result: Pruning) -> str:
     inputs = f",{_INPUTS[result.scope]}" if _INPUTS[result.scope] else ""
     title = _html.escape(_outcome(result) + inputs)
     return f'<div class="secateur"><p><b>Pruning</b>: {title}</p>{svg(result)}<table>{table}</table></div>'
+
+
+def _packed(result: Pruning) -> str:
+    """What packing gives where pruning removed little."""
+    assert result.pack is not None
+    words = f"{result.pack['bytes']:,} bytes"
+    if result.bytes_before:
+        words += f" ({result.bytes_before / result.pack['bytes']:.1f} times smaller)"
+    if result.pack["row_seconds"] is not None:
+        words += f", a row in {result.pack['row_seconds'] * 1e6:.1f} µs alone (measured here)"
+    return f"{words}, with every bit of the scores"
 
 
 def svg(result: Pruning) -> str:

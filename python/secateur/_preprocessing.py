@@ -224,7 +224,24 @@ def _feature_union(step: Any, known: Guarantee, where: str) -> Guarantee:
         part = _after(inner, known.picked(everything), _inside(where, name))
         result.sparse |= part.sparse
         result = result.joined(part if weight is None else Guarantee.nothing(len(part.columns)))
+    if not all(_keeps_rows(inner) for _, inner, _ in step._iter()):
+        # pandas puts frames of other indexes side by side with missing values between them.
+        result.groups = {}
+        for own in result.columns:
+            own.missing, own.group = True, None
     return result
+
+
+def _keeps_rows(step: Any) -> bool:
+    """Do the frames that a part gives have the index of its input? A function of one's own, and a class that is not scikit-learn's, may
+    give another one."""
+    if step is None or isinstance(step, str):
+        return True
+    kind = type(step)
+    if kind.__module__.partition(".")[0] != "sklearn" or _settings.replaced_methods(step):
+        return False
+    inner = [own[1] for name in ("steps", "transformer_list", "transformers_") for own in getattr(step, name, [])]
+    return getattr(step, "func", None) is None and all(map(_keeps_rows, inner))
 
 
 def _positions(step: Any, columns: Any, count: int) -> list[int]:

@@ -15,7 +15,6 @@ import numpy as np
 
 from secateur import _domain, _files, _options, _picture, _progress
 from secateur._model import Subject, one_threshold, recognise
-from secateur._secateur import offers as _offers
 from secateur._secateur import prune as _run
 from secateur._secateur import prune_to_size, prune_without_proof
 from secateur._crew import crew_of
@@ -96,6 +95,9 @@ class Pruning:
     """Whether Ctrl-C ended the search: the model is the best that was proved by then."""
     threshold: float | None = None
     """The probability of the second class at which the claim is about decisions; `None` for the library's own rule."""
+    pack: dict[str, Any] | None = None
+    """Where pruning removed less than a tenth of the trees, what `secateur.pack` gives for this model: its "bytes", and the seconds for one row
+    alone ("row_seconds") and among many ("batch_row_seconds"), measured on this machine."""
     score_shift: dict[str, Any] | None = None
     """Where scores are kept: how many "rows" of `X` there are, and the "largest" difference of a score on them."""
 
@@ -431,6 +433,7 @@ def prune(
         unchanged=facts["unchanged"],
         interrupted=facts["interrupted"],
         threshold=settings["threshold"],
+        pack=facts["pack"],
         score_shift=facts["score_shift"],
     )
     if result.interrupted:
@@ -439,29 +442,6 @@ def prune(
         _log.warning("the time was too short for a certificate; the model is proved, but the checker has not seen it")
     _log.info("%s", _picture.summary(result))
     return result
-
-
-def offers(model: Any, X: Any = None, *, time_limit: float | str = 10.0) -> list[dict[str, Any]]:
-    """What would make a model smaller where `prune` finds little: measured on this very model, in short trials.
-
-    Each entry has the "option" to give to `prune` (or `pack(model)`), the "trees" that are left with it as far as a
-    short trial went, the "bytes" of the packed file, and the score of a "band". Only what has fewer trees than the model is listed, and packing,
-    which keeps every bit. Whether a smaller claim will do is for you to say: `missing=False` speaks of inputs without
-    missing values alone, `domain=Domain.from_data(X)` of inputs like the rows `X`, and a `band` lets decisions change near the
-    boundary. `time_limit` is for all trials together.
-
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> forest = RandomForestClassifier(n_estimators=5, max_depth=3, random_state=0).fit(X, y)
-    >>> [offer["option"] for offer in secateur.offers(forest, X)][-1]
-    'pack(model)'
-    """
-    limit = _options.time_limit(time_limit)
-    if limit is None:
-        raise OptionError("offers needs a time_limit")
-    subject = recognise(model)
-    return json.loads(_offers(subject.model, subject.rows(X), time_limit=limit))
 
 
 def _chosen_domain(subject: Subject, domain: Any, missing: bool) -> _domain.Given | None:

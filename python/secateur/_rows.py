@@ -124,7 +124,7 @@ def numbers(X: Any, model: Model) -> np.ndarray | None:
         # Before the next line, since SciPy's dok_matrix is a mapping too.
         X = X.tocsr()[:MOST]
     elif isinstance(X, Mapping):
-        X = {name: values if np.ndim(values) == 0 else _column_of(name, values)[:MOST] for name, values in X.items()}
+        X = {name: values if np.ndim(values) == 0 else values[:MOST] for name, values in X.items()}
     elif hasattr(X, "__getitem__"):
         X = X[:MOST]
     return np.ascontiguousarray(_read(X, Reader.of_model(model), "missing"), dtype=np.float64)
@@ -135,9 +135,12 @@ def to_predict(X: Any, model: Model) -> np.ndarray:
     return np.ascontiguousarray(_read(X, Reader.of_model(model), "error"), dtype=np.float64)
 
 
-def to_pack(X: Any, reader: Reader) -> np.ndarray:
+def to_pack(X: Any, reader: Reader) -> np.ndarray | tuple[Any, ...]:
     """Every row of a table, in float32 or float64 and in either order. A label that the model does not know is missing, a word where a
-    number belongs is an error."""
+    number belongs is an error. Of a sparse matrix the values that it has: where each row starts, columns, values, the number of columns,
+    and what the library reads for the others."""
+    if (parts := _parts(X, reader)) is not None:
+        return parts
     rows = _read(X, reader, "label missing")
     return rows if rows.flags.c_contiguous or rows.flags.f_contiguous else np.ascontiguousarray(rows)
 
@@ -145,16 +148,16 @@ def to_pack(X: Any, reader: Reader) -> np.ndarray:
 def named(X: Any) -> tuple[list[str] | None, np.ndarray]:
     """The names of a table's columns, where it has names, and its values for no model in particular: float64."""
     columns, container = _columns(X)
+    free = Reader("none", list(columns or []), columns is not None, {}, frozenset(), {})
     if columns is None:
-        return None, np.asarray(X, dtype=np.float64)
-    free = Reader("none", list(columns), True, {}, frozenset(), {})
+        return None, _nameless(X, free, "error")
     return free.names, _frame(columns, container, free, "error")
 
 
 def _of_floats(X: Any, reader: Reader) -> np.ndarray | None:
     """The numbers of a pandas frame or of records, where all are plain numbers, in a fraction of the time that the general way takes, which
     matters for single rows. `None` where only the general way knows what the library makes of them."""
-    if reader.labels or reader.texts:
+    if reader.labels or reader.texts or hasattr(X, "tocsr"):
         return None
     if isinstance(X, dict) or isinstance(X, (list, tuple)) and X and isinstance(X[0], dict):
         return _of_plain_records([X] if isinstance(X, dict) else X, reader)
@@ -164,19 +167,21 @@ def _of_floats(X: Any, reader: Reader) -> np.ndarray | None:
     kinds = set(X.dtypes.array)
     if not all(isinstance(kind, np.dtype) and kind.isnative and kind.char in "fdbhilqBHILQ" for kind in kinds):
         return None
-    given, last = X.columns.tolist(), reader.seen
-    if not last or last[0][0] != given:
+    given = X.columns.tolist()
+    # Read once: another thread may put the order of another frame there at any time.
+    names, places = next(iter(reader.seen), (None, None))
+    if names != given:
         texts = [str(name) for name in given]
         _single(texts)
         matched = list(_matched({name: at for at, name in enumerate(texts)}, reader).values())
-        last[:] = [(given, None if matched == list(range(len(given))) else matched)]
+        places = None if matched == list(range(len(given))) else matched
+        reader.seen[:] = [(given, places)]
     values = X.to_numpy()
     if values.dtype.char not in "fd":
         values = values.astype(np.float64)
     # Whole numbers below this limit are the same in float64, so that every library reads the same float32 from them.
     if any(kind.kind != "f" for kind in kinds) and (np.abs(values) >= INEXACT).any():
         return None
-    places = last[0][1]
     return values if places is None else values[:, places]
 
 
@@ -197,9 +202,7 @@ def _of_plain_records(records: Any, reader: Reader) -> np.ndarray | None:
 
 def _read(X: Any, reader: Reader, words: str) -> np.ndarray:
     """`words` says what a value becomes that is no number here: "error", "missing", or "label missing"."""
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise InputError("X is a masked array, whose mask most libraries do not look at; give X.filled(numpy.nan)")
-    if isinstance(X, np.ndarray) and X.dtype.char in "fd" and X.dtype.isnative:
+    if isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray) and X.dtype.char in "fd" and X.dtype.isnative:
         # CatBoost, which would refuse floats as categories, has their codes here.
         rows = X[None] if X.ndim == 1 else X
     elif (plain := _of_floats(X, reader)) is not None:
@@ -208,10 +211,8 @@ def _read(X: Any, reader: Reader, words: str) -> np.ndarray:
         columns, container = _columns(X, reader)
         if columns is not None:
             rows = _frame(_matched(columns, reader), container, reader, words)
-        elif hasattr(X, "tocsr"):
-            rows = _sparse(X, reader)
         else:
-            rows = _array(X, reader, words)
+            rows = _nameless(X, reader, words)
     if rows.ndim != 2:
         raise InputError(f"X has the shape {rows.shape}; give a row for each input, so two dimensions")
     if rows.shape[1] != len(reader.names):
@@ -219,8 +220,19 @@ def _read(X: Any, reader: Reader, words: str) -> np.ndarray:
     return rows
 
 
+def _nameless(X: Any, reader: Reader, words: str) -> np.ndarray:
+    return _sparse(X, reader) if hasattr(X, "tocsr") else _array(X, reader, words)
+
+
+def _refuse_masks(values: Any, what: str) -> None:
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise InputError(f"{what} is a masked array, whose mask most libraries do not look at; give its filled(numpy.nan)")
+
+
 def _settled(values: np.ndarray, how: str, reader: Reader) -> np.ndarray:
     """An array of any type as float32 or float64."""
+    if values.dtype.kind == "O" and any(isinstance(value, (np.datetime64, np.timedelta64)) for value in values.flat):
+        raise InputError("X holds dates or times, which are no numbers")
     try:
         with np.errstate(over="ignore", invalid="ignore"):
             wide = values.astype(np.float64)
@@ -230,7 +242,7 @@ def _settled(values: np.ndarray, how: str, reader: Reader) -> np.ndarray:
             if how == "once":
                 return once
             read = wide if reader.wide else wide.astype(np.float32)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"X cannot be read as numbers: {error}") from None
     if not np.array_equal(once, read, equal_nan=True):
         raise InputError(
@@ -244,17 +256,20 @@ def _array(X: Any, reader: Reader, words: str) -> np.ndarray:
     container = "array" if isinstance(X, np.ndarray) else "list"
     if isinstance(X, memoryview):
         raise InputError("X is a memoryview, which the libraries read in different ways; give numpy.asarray(X)")
+    _refuse_masks(X, "X")
+    for row in X if isinstance(X, (list, tuple)) else ():
+        _refuse_masks(row, "a row of X")
     try:
         # Words beside numbers would all become words.
         array = np.asarray(X, dtype=object if reader.hashed and container == "list" else None)
     except (TypeError, ValueError) as error:
         raise InputError(f"X cannot be read as numbers: {error}") from None
-    if array.ndim == 1:
+    if array.ndim == 1 and reader.library != "none":
         # One row.
         array = array[None]
     if array.ndim != 2:
-        width = len(reader.names)
-        raise InputError(f"X has the shape {array.shape}; give a row for each input, so two dimensions with {width} columns")
+        width = f" with {len(reader.names)} columns" if reader.library != "none" else ""
+        raise InputError(f"X has the shape {array.shape}; give a row for each input, so two dimensions{width}")
     how = becomes(reader.library, container, array.dtype)
     if not reader.hashed and (words != "missing" or array.dtype.kind not in "OUST"):
         return _settled(array, how, reader)
@@ -263,13 +278,46 @@ def _array(X: Any, reader: Reader, words: str) -> np.ndarray:
 
 
 def _sparse(matrix: Any, reader: Reader) -> np.ndarray:
-    """What a sparse matrix leaves out is missing for XGBoost, and zero for the others."""
-    container = "sparse" if getattr(matrix, "format", "") in ("csr", "csc") else "other sparse"
+    """A sparse matrix with all its values."""
+    if len(matrix.shape) != 2:
+        raise InputError(f"X has the shape {matrix.shape}; give a row for each input, so two dimensions")
     entries = matrix.tocsr().tocoo()
-    values = _settled(entries.data, becomes(reader.library, container, entries.data.dtype), reader)
-    rows = np.full(matrix.shape, np.nan if reader.library == "xgboost" else 0.0, values.dtype)
+    places = entries.row.astype(np.int64) * max(matrix.shape[1], 1) + entries.col
+    if (np.diff(places) <= 0).any() and np.unique(places).size < places.size:
+        raise InputError(
+            "X is a sparse matrix with two entries in one place, of which the libraries read one, the other or the sum; "
+            "call X.sum_duplicates() first"
+        )
+    values = _of_sparse(entries.data, matrix, reader)
+    rows = np.full(matrix.shape, _absent(reader), values.dtype)
     rows[entries.row, entries.col] = values
     return rows
+
+
+def _parts(X: Any, reader: Reader) -> tuple[Any, ...] | None:
+    """The values of a sparse matrix, row by row. `None` for other tables, for another width than the model's, which is an error
+    elsewhere, and for a matrix with two entries in one place, which is one, too."""
+    if not hasattr(X, "tocsr") or len(X.shape) != 2 or X.shape[1] != len(reader.names):
+        return None
+    matrix = X.tocsr()
+    if not matrix.has_sorted_indices:
+        matrix = matrix.sorted_indices()
+    if not matrix.has_canonical_format:
+        return None
+    count = int(matrix.indptr[-1])
+    values = np.ascontiguousarray(_of_sparse(matrix.data[:count], X, reader))
+    columns = np.ascontiguousarray(matrix.indices[:count], dtype=np.uint32)
+    return np.ascontiguousarray(matrix.indptr, dtype=np.uint64), columns, values, X.shape[1], _absent(reader)
+
+
+def _absent(reader: Reader) -> float:
+    """What a sparse matrix leaves out is missing for XGBoost, and zero for the others."""
+    return np.nan if reader.library == "xgboost" else 0.0
+
+
+def _of_sparse(values: np.ndarray, matrix: Any, reader: Reader) -> np.ndarray:
+    container = "sparse" if getattr(matrix, "format", "") in ("csr", "csc") else "other sparse"
+    return _settled(values, becomes(reader.library, container, values.dtype), reader)
 
 
 def _columns(X: Any, reader: Reader | None = None) -> tuple[dict[str, Any] | None, str]:
@@ -279,7 +327,7 @@ def _columns(X: Any, reader: Reader | None = None) -> tuple[dict[str, Any] | Non
     if hasattr(X, "tocsr"):
         return None, ""
     kinds = {base.__module__.partition(".")[0] for base in type(X).__mro__}
-    if "pandas" in kinds and getattr(X, "ndim", 0) == 1:
+    if "pandas" in kinds and getattr(X, "ndim", 0) == 1 and hasattr(X, "index"):
         # One row, as `frame.iloc[0]` gives it.
         X = dict(zip(map(str, X.index), X.tolist()))
     elif hasattr(X, "__arrow_c_stream__") and not kinds & {"pandas", "polars"} and not hasattr(X, "column_names"):
@@ -290,14 +338,19 @@ def _columns(X: Any, reader: Reader | None = None) -> tuple[dict[str, Any] | Non
         scalars = all(np.ndim(value) == 0 for value in X.values())
         X = {name: [value] for name, value in X.items()} if scalars else X
         pairs, container = [(str(name), _column_of(name, values)) for name, values in X.items()], "columns"
-        if len({values.shape for _, values in pairs}) > 1:
+        if len({len(values) for _, values in pairs}) > 1:
             raise InputError("the columns of X have different lengths")
+        indices = [values.index for _, values in pairs if hasattr(values, "index")]
+        if any(not index.equals(indices[0]) for index in indices):
+            raise InputError("the columns of X have different indexes; give a DataFrame, or arrays without an index")
     elif hasattr(X, "column_names") and hasattr(X, "column"):
         # PyArrow's tables and batches; missing values become NaN.
         names = list(X.column_names)
         pairs = [(name, _Arrow.of(X.column(at))) for at, name in enumerate(names)]
         container = "columns" if hasattr(X, "to_batches") else "batch"
     elif hasattr(X, "collect_schema") and hasattr(X, "collect") or hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        if hasattr(X, "compute"):
+            raise InputError("X is a frame whose values are not computed yet; give X.compute()")
         X = _collected(X, reader) if hasattr(X, "collect") else X
         container = "polars" if type(X).__module__.partition(".")[0] == "polars" else "pandas"
         texts = [str(column) for column in X.columns]
@@ -340,7 +393,14 @@ def _of_records(X: Any) -> dict[str, list[Any]]:
     return columns
 
 
-def _column_of(name: Any, values: Any) -> np.ndarray:
+def _column_of(name: Any, values: Any) -> Any:
+    """A column of a dict. A Series stays what it is, since its type says more than its values do."""
+    _refuse_masks(values, f"column {name!r} of X")
+    kinds = {base.__module__.partition(".")[0] for base in type(values).__mro__}
+    if kinds & {"pandas", "polars"} and hasattr(values, "dtype") and type(values).__name__ == "Series":
+        return values
+    if "pyarrow" in kinds:
+        return _Arrow.of(values)
     column = np.asarray(values)
     if column.ndim != 1:
         raise InputError(f"column {name!r} of X has the shape {column.shape}; give one value for each row")
@@ -367,6 +427,9 @@ class _Arrow:
         except TypeError:
             values = column.to_numpy()
         return _Arrow(np.asarray(values), str(getattr(column, "type", values.dtype)).lower())
+
+    def __len__(self) -> int:
+        return len(self.values)
 
     @property
     def dtype(self) -> np.dtype:
@@ -424,7 +487,7 @@ def _frame(columns: dict[Any, Any], container: str, reader: Reader, words: str) 
             continue
         if words != "missing":
             _refuse_categories(column, name, at, container, reader)
-        values = _column(column, labels, container, reader, alike)
+        values = _column(column, name, labels, container, reader, alike)
         if words == "error" or words == "label missing" and labels is None:
             if np.isnan(values).sum() > _missing(column):
                 raise InputError(
@@ -454,7 +517,7 @@ def _refuse_categories(column: Any, name: Any, at: int, container: str, reader: 
         if reader.library == "xgboost" and inner in ("i", "u", "O") or reader.library in ("forest", "hist") and inner in ("i", "u", "f", "b"):
             return
         raise refused("categories, and the model knows none in this column; give the numbers that it was fitted on")
-    if reader.texts.get(at) is False and _holds_text(np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)):
+    if reader.texts.get(at) is False and _holds_text(_values(column, name)):
         raise refused("texts, and the model's categories in this column are numbers")
     if reader.library == "lightgbm" and labels is not None and kind.startswith(NUMBERS):
         raise refused(
@@ -467,9 +530,17 @@ def _missing(column: Any) -> int:
     """How many values of a column are missing."""
     if isinstance(column, (np.ndarray, _Arrow)) or str(column.dtype) == "Object":
         column = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
-        return int(sum(value is None or value != value for value in column)) if column.dtype.kind in "Of" else 0
+        return sum(map(_is_missing, column)) if column.dtype.kind in "Of" else 0
     missing = column.isna() if hasattr(column, "isna") else column.is_null() | (column != column)
     return int(missing.sum())
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        # pandas.NA says neither yes nor no, and an array says both.
+        return type(value).__name__ == "NAType"
 
 
 def _hash_codes(values: Any, labels: list[str], words: str) -> np.ndarray:
@@ -492,7 +563,18 @@ def _hash_codes(values: Any, labels: list[str], words: str) -> np.ndarray:
     return np.array([code(value) for value in values], dtype=np.float64)
 
 
-def _column(column: Any, labels: list[str] | None, container: str, reader: Reader, alike: bool) -> np.ndarray:
+def _values(column: Any, name: Any) -> np.ndarray:
+    """The values of a column as NumPy has them."""
+    try:
+        values = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+    except Exception as error:  # noqa: BLE001 - each library of tables has errors of its own
+        raise InputError(f"column {name!r} of X holds {column.dtype} values, which are no numbers: {error}") from None
+    if values.ndim != 1:
+        raise InputError(f"column {name!r} of X holds {column.dtype} values, which are no numbers")
+    return values
+
+
+def _column(column: Any, name: Any, labels: list[str] | None, container: str, reader: Reader, alike: bool) -> np.ndarray:
     categories = getattr(column.dtype, "categories", None)
     if labels is None and categories is not None and hasattr(column, "cat") and hasattr(column.cat, "codes"):
         # pandas: a model that does not know the labels was given numbers, or the codes.
@@ -507,11 +589,11 @@ def _column(column: Any, labels: list[str] | None, container: str, reader: Reade
         kind = _kind(column)
         if isinstance(column, np.ndarray):
             values = column
-        elif hasattr(column.dtype, "na_value") and kind.startswith(("int", "uint", "float", "boolean", "bool", "double")):
+        elif hasattr(column.dtype, "na_value") and hasattr(column.dtype, "numpy_dtype") and kind.startswith(("int", "uint", "float", "boolean", "bool", "double")):
             # pandas' types with missing values.
             values = column.to_numpy(dtype=np.float64, na_value=np.nan) if column.isna().any() else column.to_numpy(column.dtype.numpy_dtype)
         else:
-            values = column.to_numpy()
+            values = _values(column, name)
         if kind.startswith("sparse["):
             # Which became floats on the way, in pandas or in the library.
             kind = kind.removeprefix("sparse[")
@@ -532,7 +614,7 @@ def _column(column: Any, labels: list[str] | None, container: str, reader: Reade
             if "cannot be read" not in str(error):
                 raise
     else:
-        values = column if isinstance(column, np.ndarray) else column.to_numpy()
+        values = _values(column, name)
     codes = {label: float(code) for code, label in enumerate(labels or [])}
     return np.array([_number(value, codes) for value in values], dtype=np.float64)
 
@@ -544,5 +626,5 @@ def _number(value: Any, codes: dict[str, float]) -> float:
         return codes.get(str(int(value)) if whole else str(value), np.nan)
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return np.nan

@@ -38,6 +38,12 @@ ANY_OBJECT = _settings(
     ("subclass", "refused", "a subclass may predict as it likes; only the libraries' own classes are known"),
     ("method", "refused", "a method was replaced on the object itself (`model.predict = ...`)"),
     (
+        "part",
+        "refused",
+        "a booster, a tree, an encoder of labels or of categories in the object is not of the library's own class, or has "
+        "a method replaced",
+    ),
+    (
         "arguments",
         "harmless",
         "the claim is about `predict(X)` without further arguments: `iteration_range`, `base_margin`, `num_iteration`, "
@@ -315,6 +321,17 @@ def check_methods(model: Any) -> None:
         )
 
 
+def check_own(part: Any, library: str, name: str, owner: Any) -> None:
+    """Refuses a part of a model that is not its library's own class, or has methods of its own."""
+    kind = type(part)
+    if kind.__module__.partition(".")[0] != library or kind.__qualname__ != name:
+        raise ModelError(
+            f"this {type(owner).__qualname__} holds a {kind.__module__}.{kind.__qualname__} where the library puts its own {name}, "
+            "and it may do anything; fit the model again"
+        )
+    check_methods(part)
+
+
 def check_catboost_regressor(model: Any, path: str) -> None:
     """Does `predict` return the scores, or what a regressor of this file, which has the same trees, makes of them?"""
     own = model._get_default_prediction_type()
@@ -365,6 +382,7 @@ def check_lightgbm_classes(model: Any, read: Model) -> None:
     """Is the way from the trees' scores to labels that of the trees?"""
     if not hasattr(model, "_le"):
         raise ModelError("this LGBMClassifier has no labels (_le), and its predict fails: fit it, or give its booster_")
+    check_own(model._le, "sklearn", "LabelEncoder", model)
     # As LGBMClassifier's predict decides what the scores are.
     objective = getattr(model, "_objective", None)
     several = model._n_classes > 2 or objective in _LIGHTGBM_MULTICLASS
@@ -452,6 +470,8 @@ def check_sklearn(estimator: Any, name: str, trees: list[Any], tree_types: set[t
         if (kind.__module__, kind.__qualname__) not in tree_types:
             raise ModelError(f"{name} of {kind.__qualname__} is not supported, of the library's own trees it is")
         check_methods(tree)
+        if hasattr(tree, "tree_"):
+            check_own(tree.tree_, "sklearn", "Tree", tree)
     if getattr(estimator, "_in_fit", False):
         raise ModelError(f"the fit of this {name} was interrupted (_in_fit), and its predict misreads rows; fit it again")
     if getattr(estimator, "algorithm", None) == "SAMME.R":

@@ -301,7 +301,7 @@ def _histogram(estimator: Any) -> dict[str, Any]:
         _settings.check_methods(preprocessor)
         indices = preprocessor._transformer_to_input_indices
         columns = [int(index) for key in ("encoder", "numerical") for index in indices[key]]
-        encoder = preprocessor.named_transformers_["encoder"]
+        encoder = _encoder(estimator, preprocessor)
         known = estimator._bin_mapper.bin_thresholds_
         categories = [(_categories(values), _bits(codes)) for values, codes in zip(encoder.categories_, known)]
     return {
@@ -314,6 +314,30 @@ def _histogram(estimator: Any) -> dict[str, Any]:
         "columns": columns,
         "categories": categories,
     }
+
+
+def _encoder(estimator: Any, preprocessor: Any) -> Any:
+    """The encoder of HistGradientBoosting's categories, where the steps before its trees are as the library makes them."""
+    steps = {name: step for name, step, _ in preprocessor.transformers_ if not isinstance(step, str) or step != "drop"}
+    classes = {"encoder": "OrdinalEncoder", "numerical": "FunctionTransformer"}
+    if list(steps) != list(classes) or preprocessor.transformer_weights:
+        raise ModelError("HistGradientBoosting with other steps in its _preprocessor than the library's own is not supported")
+    for name, step in steps.items():
+        _settings.check_own(step, "sklearn", classes[name], estimator)
+    encoder = steps["encoder"]
+    own = {"handle_unknown": "use_encoded_value", "unknown_value": np.nan, "encoded_missing_value": np.nan, "dtype": np.float64}
+    changed = [name for name, value in own.items() if not _same(getattr(encoder, name), value)]
+    # A check of the table, which changes no number.
+    check, numerical = sys.modules["sklearn.utils.validation"].check_array, steps["numerical"]
+    if getattr(numerical.func, "func", None) is not check or numerical.func.keywords.get("dtype") != [np.float64] or numerical.kw_args:
+        changed.append("func")
+    if changed:
+        raise ModelError(f"{changed[0]} of a step in HistGradientBoosting's _preprocessor is not what the library sets; fit it again")
+    return encoder
+
+
+def _same(value: Any, expected: Any) -> bool:
+    return value is expected or value == expected or value != value and expected != expected
 
 
 def _categories(values: np.ndarray) -> list[Any]:

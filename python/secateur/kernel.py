@@ -193,6 +193,7 @@ def parse_problem(text: str) -> Problem:
             wrong = len(values) != len(problem.axes) or any(map(ge, values, problem.axes))
             unreadable_if(wrong, line, "this is no cell of the grid")
             problem.excused.add(tuple(values))
+    unreadable_if(not problem.rows, 1, "the file has no rows")
     return problem
 
 

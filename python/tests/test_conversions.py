@@ -155,3 +155,21 @@ def test_a_conversion_without_time_is_proved_above_a_lead(data):
     # The rounding of a hundred additions in single precision, and no more.
     assert found.band < found.proved_above < 1e-3
     check_agreement(both, both.models[0], found.proved_above)
+
+
+@pytest.mark.parametrize("learner", ["xgboost", "forest", "boosting"])
+def test_the_recipe_for_scores_suggests_its_own_limit(learner):
+    """`verify --scores` says how far rounding can move scores, and this limit is proved; one below it is not searched for."""
+    models = pair(learner, "cancer").models
+    measured = secateur.verify(*models, scores=True, time_limit=60, threads=1)
+    suggested = 1.001 * measured.at_most
+    asked = secateur.verify(*models, scores=True, within=suggested, time_limit=60, threads=1)
+    assert asked.outcome == "within" and asked.at_most <= suggested
+    assert asked.at_least <= asked.at_most
+    # Too few boxes for a search of every cell.
+    below = secateur.verify(*models, scores=True, within=measured.rounding / 4, time_limit=60, threads=1)
+    assert below.outcome in ("undecided", "exceeds"), below
+    if below.outcome == "undecided":
+        assert "below the proved bound" in below.reason and below.nodes < 50_000
+        assert below.at_most >= measured.at_least and below.at_least is not None
+        assert "is proved" in str(below) and "shown" in str(below)

@@ -23,16 +23,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from threadpoolctl import threadpool_limits
 
 import secateur
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Histogram-based models start threads for every tree, which takes longer than the rows do."""
-    with threadpool_limits(1):
-        yield
 
 
 ESTIMATORS = [

@@ -17,7 +17,6 @@ import pytest
 import xgboost
 from command import ROOT, SIGNALS, binary, own_signals, pause, started, wait_for
 from prunable import CASES, case, saved_and_loaded
-from threadpoolctl import threadpool_limits
 
 import secateur
 
@@ -26,12 +25,6 @@ LATE = 20.0
 BAND = 0.12
 # Batches of boxes after which a search of these tests waits.
 SOME = 3
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    with threadpool_limits(1):
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -182,6 +182,55 @@ def test_what_a_sparse_matrix_leaves_out_is_what_the_library_takes_it_for():
     assert_same_bits(secateur.pack(booster).raw_scores(sparse), theirs, rows)
 
 
+@pytest.mark.parametrize("library", ["xgboost", "xgboost large", "lightgbm", "catboost", "forest"])
+def test_sparse_matrices_of_all_forms_give_the_librarys_bits(library):
+    random = np.random.default_rng(3)
+    rows = np.where(random.random((700, 60)) < 0.1, random.normal(size=(700, 60)).round(2), 0.0).astype(np.float32)
+    target = (rows[:, :20].sum(axis=1) + rows[:, 5] * 3 > 0).astype(int)
+    sparse = scipy.sparse.csr_matrix(rows)
+    # Values that are there and are zero or missing.
+    sparse.data[:40:2] = 0.0
+    sparse.data[1:40:2] = np.nan if library != "forest" else 5.0
+    if library.startswith("xgboost"):
+        # Trees of the second kind are walked, and get rows with all values.
+        size = {"max_depth": 14, "min_child_weight": 0, "n_estimators": 2} if "large" in library else {"n_estimators": 30}
+        model = xgboost.XGBClassifier(random_state=0, n_jobs=1, **size).fit(sparse, target)
+        scores = lambda rows: model.get_booster().predict(xgboost.DMatrix(rows), output_margin=True)
+    elif library == "lightgbm":
+        model = lightgbm.LGBMClassifier(n_estimators=30, verbose=-1, n_jobs=1).fit(sparse, target)
+        scores = lambda rows: model.predict(rows, raw_score=True)
+    elif library == "catboost":
+        model = catboost.CatBoostClassifier(iterations=30, verbose=0, allow_writing_files=False, thread_count=1).fit(sparse, target)
+        scores = lambda rows: model.predict(rows, prediction_type="RawFormulaVal")
+    else:
+        model = RandomForestClassifier(5, random_state=0).fit(sparse, target)
+        scores = model.predict_proba
+    packed = secateur.pack(model)
+    ours = packed.predict_proba if library == "forest" else packed.raw_scores
+    expected = scores(sparse)
+    shuffled = sparse.copy()
+    for row in range(0, 700, 3):
+        at = slice(*shuffled.indptr[row : row + 2])
+        shuffled.indices[at], shuffled.data[at] = shuffled.indices[at][::-1].copy(), shuffled.data[at][::-1].copy()
+    shuffled.has_sorted_indices = False
+    forms = [sparse, sparse.tocsc(), sparse.tocoo(), scipy.sparse.csr_array(sparse), sparse.astype(np.float64), shuffled]
+    for form in forms:
+        assert_same_bits(ours(form), expected, rows)
+    assert ours(sparse[:0]).shape[0] == 0
+    for count in (1, 5, 100, 513):
+        assert_same_bits(ours(sparse[:count]), expected[:count], rows[:count])
+    assert_same_bits(ours(sparse, threads=2), expected, rows)
+    assert (packed.predict(sparse) == model.predict(sparse)).all()
+    for path in packed.self_test():
+        assert_same_bits(packed.raw_scores(sparse, path=path), packed.raw_scores(sparse), rows)
+    with pytest.raises(secateur.InputError, match="59 columns"):
+        packed.predict(sparse[:, :59])
+    # Of two values in one place the last one counts.
+    twice = scipy.sparse.csr_matrix((np.float32([9.0, 0.5]), np.int32([3, 3]), np.int32([0, 2])), shape=(1, 60))
+    once = scipy.sparse.csr_matrix((np.float32([0.5]), np.int32([3]), np.int32([0, 1])), shape=(1, 60))
+    assert_same_bits(ours(twice), ours(once), rows[:1])
+
+
 def test_saving_loading_and_pickling_keep_every_bit(tmp_path):
     found = case("LGBMClassifier")
     packed = secateur.pack(found.model)

@@ -5,6 +5,7 @@ import re
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
@@ -148,6 +149,26 @@ def test_a_replaced_method_is_refused_wherever_it_is(place, method):
         secateur.Domain.from_pipeline(pipeline)
     with pytest.raises(secateur.ModelError, match=method):
         secateur.prune(pipeline)
+
+
+def shifted(X):
+    """A frame with an index of its own, which pandas puts beside others with missing values between them."""
+    return pd.DataFrame(np.asarray(X)).reset_index(drop=True)
+
+
+def test_a_union_that_pandas_joins_by_index_may_have_missing_values():
+    frame = pd.DataFrame({"a": CODES[:, 0] % 9})
+    own = FunctionTransformer(shifted)
+    for part in (own, Pipeline([("first", "passthrough"), ("second", own)]), FeatureUnion([("inner", own)])):
+        union = FeatureUnion([("codes", OrdinalEncoder()), ("hot", OneHotEncoder(sparse_output=False)), ("own", part)])
+        pipeline = fitted(union.set_output(transform="pandas"), frame, HistGradientBoostingClassifier(max_iter=3))
+        seen = pipeline[:-1].transform(frame.iloc[5:25])
+        assert seen.isna().any().all(), "the test tests nothing"
+        names = secateur.load(pipeline).feature_names
+        assert outside(secateur.Domain.from_pipeline(pipeline), names, seen.to_numpy(dtype=np.float64)) == []
+    plain = FeatureUnion([("codes", OrdinalEncoder()), ("scale", StandardScaler())])
+    domain = secateur.Domain.from_pipeline(fitted(plain, frame, HistGradientBoostingClassifier(max_iter=3))).to_dict()
+    assert list(domain["columns"].values()) == [{"values": list(range(9)), "missing": False}]
 
 
 def test_without_a_domain_the_steps_do_not_count():

@@ -41,16 +41,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
 
 import secateur
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Histogram-based models start threads for every tree, which takes longer than the rows do."""
-    with threadpool_limits(1):
-        yield
 
 
 HOSTILE = 5_000

@@ -14,18 +14,11 @@ import numpy as np
 import pytest
 from command import binary
 from prunable import CASES, COLORS, case, saved_and_loaded
-from threadpoolctl import threadpool_limits
 
 import secateur
 
 # A pipeline is an object alone: its file would be that of its last step.
 FAMILIES = [name for name in CASES if name != "Pipeline"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    with threadpool_limits(1):
-        yield
 
 
 def command(*words: object, cwd: pathlib.Path) -> tuple[int, dict]:

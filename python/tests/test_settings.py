@@ -19,6 +19,7 @@ from typing import Any, Callable, NamedTuple
 import catboost
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 import xgboost
@@ -35,16 +36,9 @@ from sklearn.ensemble._hist_gradient_boosting.gradient_boosting import BaseHistG
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
-from threadpoolctl import threadpool_limits
 
 import secateur
 from secateur import _settings
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    with threadpool_limits(1):
-        yield
 
 
 random = np.random.default_rng(11)
@@ -500,6 +494,100 @@ def test_subclasses_are_refused_with_the_reason():
         model.fit(X, TARGETS[2])
         with pytest.raises(secateur.ModelError, match=f"a subclass of {base} may predict as it likes; give a {base}"):
             secateur.load(model)
+
+
+class Flipped(lightgbm.Booster):
+    def predict(self, *arguments, **options):
+        return 1.0 - super().predict(*arguments, **options)
+
+
+class FlippedToo(xgboost.Booster):
+    def inplace_predict(self, *arguments, **options):
+        return 1.0 - super().inplace_predict(*arguments, **options)
+
+
+class Wrapped:
+    """Looks like another object and predicts otherwise."""
+
+    def __init__(self, inner):
+        self.__dict__["inner"] = inner
+
+    def __getattr__(self, name):
+        return getattr(self.__dict__["inner"], name)
+
+    def predict(self, rows):
+        return self.inner.predict(rows)[:, ::-1]
+
+    def _base_predict(self, *arguments):
+        return 1.0 - np.asarray(self.inner._base_predict(*arguments))
+
+
+def histogram() -> Any:
+    frame = pd.DataFrame(X, columns=["a", "b", "c"]).astype({"a": int}).astype({"a": "category"})
+    return HistGradientBoostingClassifier(max_iter=5, categorical_features="from_dtype").fit(frame, TARGETS[2])
+
+
+def catboosted() -> Any:
+    return catboost.CatBoostClassifier(iterations=5, verbose=0, allow_writing_files=False).fit(X, TARGETS[2])
+
+
+def step(model: Any, name: str) -> Any:
+    return model._preprocessor.named_transformers_[name]
+
+
+PARTS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], str]] = {
+    "lgbm labels": (lambda: lgbm().fit(X, TARGETS[2]), lambda m: setattr(m._le, "inverse_transform", lambda at: 1 - at), "inverse_transform of its own"),
+    "lgbm other labels": (lambda: lgbm().fit(X, TARGETS[2]), lambda m: setattr(m, "_le", Wrapped(m._le)), "Wrapped where the library puts its own LabelEncoder"),
+    "lgbm booster": (
+        lambda: lgbm().fit(X, TARGETS[2]),
+        lambda m: setattr(m, "_Booster", Flipped(model_str=m.booster_.model_to_string())),
+        "Flipped where the library puts its own Booster",
+    ),
+    "xgb booster": (
+        lambda: xgb().fit(X, TARGETS[2]),
+        lambda m: setattr(m, "_Booster", FlippedToo(model_file=m.get_booster().save_raw())),
+        "FlippedToo where the library puts its own Booster",
+    ),
+    "catboost": (catboosted, lambda m: setattr(m, "_object", Wrapped(m._object)), "Wrapped where the library puts its own _CatBoost"),
+    "forest": (
+        lambda: RandomForestClassifier(3, max_depth=2).fit(X, TARGETS[2]),
+        lambda m: setattr(m.estimators_[1], "tree_", Wrapped(m.estimators_[1].tree_)),
+        "Wrapped where the library puts its own Tree",
+    ),
+    "histogram encoder": (histogram, lambda m: setattr(step(m, "encoder"), "transform", lambda rows: 0 * rows), "transform of its own"),
+    "histogram numbers": (histogram, lambda m: setattr(step(m, "numerical"), "func", lambda rows: 0 * rows), "func of a step"),
+    "histogram unknown": (histogram, lambda m: step(m, "encoder").set_params(unknown_value=1.0), "unknown_value of a step"),
+    "histogram weights": (histogram, lambda m: m._preprocessor.set_params(transformer_weights={"numerical": -1.0}), "other steps"),
+    "histogram other step": (
+        histogram,
+        lambda m: m._preprocessor.transformers_.__setitem__(1, ("numerical", StandardScaler(), slice(0, 0))),
+        "StandardScaler where the library puts its own FunctionTransformer",
+    ),
+    "packed": (
+        lambda: secateur.pack(lgbm().fit(X, TARGETS[2])), lambda m: setattr(m, "predict", always_zero), "predict of its own",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_that_is_not_the_librarys_own_is_refused(name):
+    make, spoil, words = PARTS[name]
+    model = make()
+    assert secateur.verify(model, model).identical
+    spoil(model)
+    for use in (secateur.prune, lambda model: secateur.verify(model, model)):
+        with pytest.raises(secateur.ModelError, match=words):
+            use(model)
+
+
+def test_a_subclass_of_a_packed_model_is_no_packed_model():
+    class Mine(secateur.PackedModel):
+        def predict(self, X, **options):
+            return 1 - super().predict(X, **options)
+
+    packed = secateur.pack(lgbm().fit(X, TARGETS[2]))
+    with pytest.raises(secateur.ModelError, match="Mine is not a model that secateur can read"):
+        secateur.verify(Mine(packed._packed), packed)
 
 
 def test_a_pipeline_without_a_classifier_at_its_end_is_refused():

@@ -26,7 +26,6 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
-from threadpoolctl import threadpool_limits
 
 import harness
 import secateur
@@ -35,13 +34,6 @@ from secateur import _sklearn
 ROWS = 10_000
 EDITED_ROWS = 1_000
 WORDS = ["ash", "beech", "cedar", "elm", "fir", "hazel"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Histogram-based models start threads for every tree, which takes longer than the rows do."""
-    with threadpool_limits(1):
-        yield
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import zipfile
 
@@ -20,6 +21,7 @@ from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     RandomForestClassifier,
 )
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -203,13 +205,46 @@ def test_steps_are_read_as_skops_reads_them(tmp_path):
         fields["scale_"]["__id__"], fields["mean_"]["__id__"] = 3, 4
 
     for change in (same_id, refers):
-        with pytest.raises(secateur.SecateurError, match="__id__|CachedNode"):
+        with pytest.raises(secateur.SecateurError, match="this object|CachedNode"):
             secateur.Model.parse(rewritten(source, change))
     (tmp_path / "other.skops").write_bytes(rewritten(source, other_array))
     with pytest.raises(secateur.ComparisonError, match="steps"):
         secateur.verify(source, tmp_path / "other.skops")
     (tmp_path / "ids.skops").write_bytes(rewritten(source, new_ids))
     assert secateur.verify(source, tmp_path / "ids.skops").outcome == "identical"
+
+
+def test_steps_that_share_a_dtype_are_read(tmp_path):
+    """skops saves the dtype that two imputers learned twice, under one number and in two members."""
+    X, y = WINE
+    numbers = ColumnTransformer([("mean", SimpleImputer(), [0, 1]), ("median", SimpleImputer(strategy="median"), [2, 3, 4])])
+    fitted = make_pipeline(numbers, GradientBoostingClassifier(n_estimators=3, random_state=0)).fit(X, y)
+    path = tmp_path / "imputed.skops"
+    skops.io.dump(fitted, path)
+    read = secateur.load(path)
+    rows = fitted[:-1].transform(X)
+    assert np.array_equal(secateur.load(fitted[-1]).raw_scores(rows), secateur.load(fitted).raw_scores(rows))
+    assert secateur.verify(path, path).outcome == "identical" and read.tree_count == 9
+
+    def dtypes(node, found):
+        for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            if isinstance(value, dict) and value.get("__loader__") == "DTypeNode":
+                found.append(value)
+            dtypes(value, found)
+        return found
+
+    def other_bytes(schema):
+        # The second one names an array that is no dtype, or another dtype.
+        steps = schema["content"]["content"]["steps"]
+        found = dtypes(steps, [])
+        shared = [node for node in found if node["__id__"] == found[0]["__id__"]]
+        assert len(shared) > 1
+        arrays = json.dumps(steps["content"][1])
+        shared[-1]["content"]["file"] = re.search(r'"file": "([^"]+)"', arrays)[1]
+
+    with pytest.raises(secateur.SecateurError, match="this object is not equal") as refused:
+        secateur.Model.parse(rewritten(path, other_bytes))
+    assert "__id__" not in str(refused.value)
 
 
 def lightgbm_models():

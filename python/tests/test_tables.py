@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 import catboost
+import dask.dataframe
 import lightgbm
 import numpy as np
 import pandas as pd
@@ -404,3 +405,121 @@ def test_onnx_models_read_what_their_runtime_takes():
                     continue
                 assert np.array_equal(model.predict(rows), expected), dtype
     assert answered > 0
+
+
+def small(library: str):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame(random.normal(size=(300, 3)), columns=["a", "b", "c"])
+    classes = {
+        "lightgbm": lambda: lightgbm.LGBMRegressor(n_estimators=10, verbose=-1),
+        "xgboost": lambda: xgboost.XGBRegressor(n_estimators=10),
+        "catboost": lambda: catboost.CatBoostRegressor(iterations=10, verbose=0, allow_writing_files=False),
+        "forest": lambda: RandomForestRegressor(5, random_state=0),
+        "boosting": lambda: GradientBoostingRegressor(n_estimators=10),
+        "hist": lambda: HistGradientBoostingRegressor(max_iter=10),
+    }
+    fitted = classes[library]().fit(X, 10 * X["a"] + X["b"])
+    return X, fitted, [secateur.load(fitted), secateur.pack(fitted)]
+
+
+def test_frames_in_several_orders_at_the_same_time(monkeypatch):
+    """While one thread reads a frame, another one reads a frame with another order."""
+    X, fitted, (_, packed) = small("lightgbm")
+    expected = fitted.predict(X)
+    plain, between = pd.DataFrame.to_numpy, []
+
+    def interrupted(frame, *arguments, **options):
+        if not between:
+            between.append(True)
+            assert np.array_equal(packed.predict(X[["c", "b", "a"]]), expected)
+        return plain(frame, *arguments, **options)
+
+    packed.predict(X)
+    monkeypatch.setattr(pd.DataFrame, "to_numpy", interrupted)
+    assert np.array_equal(packed.predict(X), expected)
+    assert between
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_two_entries_of_a_sparse_matrix_in_one_place_are_refused(library):
+    """The libraries read the first, the last or the sum of them."""
+    X, fitted, ours = small(library)
+    data, at = np.array([1.0, -2.0, 0.5]), np.array([0, 0, 1])
+    tables = [
+        scipy.sparse.csr_matrix((data, at, [0, 3]), shape=(1, 3)),
+        scipy.sparse.csc_matrix((data, np.zeros(3, int), [0, 2, 3, 3]), shape=(1, 3)),
+    ]
+    # In any order, and with zeros that are written down, it is a table like others.
+    plain = scipy.sparse.csr_matrix((np.array([0.5, 0.0, -1.0]), np.array([2, 1, 0]), [0, 3]), shape=(1, 3))
+    for model in ours:
+        for table in tables:
+            with pytest.raises(secateur.InputError, match="two entries in one place"):
+                model.predict(table)
+        if library not in ("hist",):
+            assert np.array_equal(model.predict(plain), fitted.predict(plain))
+        with pytest.raises(secateur.InputError, match="two dimensions"):
+            model.predict(scipy.sparse.coo_array(np.ones(3)))
+        # A mapping too, whose keys are places.
+        rounded = X.round()
+        assert np.array_equal(model.predict(scipy.sparse.dok_matrix(rounded)), model.predict(scipy.sparse.csr_matrix(rounded)))
+
+
+DICTS = {
+    "masked": ({"a": np.ma.masked_array([1.0, 2.0], [True, False]), "b": [1, 2], "c": [1, 2]}, "column 'a' of X is a masked array"),
+    "indexes": ({"a": pd.Series([1.0, 2.0], [1, 0]), "b": pd.Series([1.0, 2.0]), "c": [1, 2]}, "different indexes"),
+    "lengths": ({"a": pd.Series([1.0]), "b": polars.Series([1.0, 2.0]), "c": [1, 2]}, "different lengths"),
+    "categories": ({"a": pd.Series([10, 20], dtype="category"), "b": [1, 2], "c": [1, 2]}, "column 'a' of X holds categories"),
+    "beside missing": ({"a": polars.Series([2**60 + 2**36 + 1, None]), "b": [1, 2], "c": [1, 2]}, "from 2\\^53 beside missing"),
+    "masked rows": ([np.ma.masked_array([1.0, 2.0, 3.0], [True, False, False])] * 2, "row of X is a masked array"),
+    "intervals": (pd.DataFrame({"a": [pd.Interval(0, 1)], "b": [1], "c": [1]}), "column 'a' holds a value that is neither"),
+    "structures": (polars.DataFrame({"a": [{"x": 1.0}], "b": [1], "c": [1]}), "column 'a' of X holds Struct.* no numbers"),
+    "128 bits": (polars.DataFrame({"a": [1], "b": [1], "c": [1]}, schema_overrides={"a": polars.Int128}), "column 'a' of X holds Int128"),
+    "dates": (np.array([[np.timedelta64(5, "s"), 1.0, 2.0]], dtype=object), "holds dates"),
+    "a frame of Dask": (dask.dataframe.from_pandas(pd.DataFrame(np.zeros((2, 3)), columns=["a", "b", "c"]), npartitions=1), "not computed yet"),
+    "beyond float64": ([{"a": 10**400, "b": 2, "c": 3}], "cannot be read as numbers"),
+    "an index": (pd.Index(["x", "y", "z"]), "cannot be read as numbers"),
+}
+
+
+@pytest.mark.parametrize("name", DICTS)
+@pytest.mark.parametrize("library", ["xgboost", "forest"])
+def test_what_cannot_be_read_in_one_way_is_refused(library, name):
+    table, words = DICTS[name]
+    for model in small(library)[2]:
+        with pytest.raises(secateur.InputError, match=words):
+            model.predict(table)
+
+
+def test_a_dict_of_series_is_read_as_its_values():
+    X, fitted, ours = small("forest")
+    nullable = X.round().astype("Int64")
+    expected = fitted.predict(X.round())
+    for model in ours:
+        for give in (
+            {name: nullable[name] for name in nullable},
+            {name: polars.from_pandas(nullable)[name] for name in nullable},
+            {name: pyarrow.array(nullable[name]) for name in nullable},
+            {name: pyarrow.chunked_array([nullable[name].astype(int)]) for name in nullable},
+        ):
+            assert np.array_equal(model.predict(give), expected)
+        records = X.round().astype(object).assign(a=pd.NA).to_dict("records")
+        assert np.array_equal(model.predict(records), fitted.predict(X.round().assign(a=np.nan)))
+        missing = {**{name: nullable[name] for name in nullable}, "a": pd.Series([None] * len(X), dtype="Int64")}
+        assert np.array_equal(model.predict(missing), fitted.predict(X.round().assign(a=np.nan)))
+
+
+def test_a_domain_from_data_reads_tables_by_the_same_rule():
+    rows = np.arange(12.0).reshape(4, 3)
+    assert secateur.Domain.from_data(scipy.sparse.csr_matrix(rows)) == secateur.Domain.from_data(rows)
+    spoiled = [np.ma.masked_array(rows, rows > 5), rows.astype(complex), rows.astype("datetime64[s]"), "text", [["one"]], memoryview(rows)]
+    for table in spoiled:
+        with pytest.raises(secateur.InputError):
+            secateur.Domain.from_data(table)
+
+
+def test_threads_are_a_count():
+    X, fitted, (_, packed) = small("lightgbm")
+    assert np.array_equal(packed.predict(X, threads=3), fitted.predict(X))
+    for threads in (-1, 2.5, "two", None):
+        with pytest.raises(secateur.OptionError, match="threads"):
+            packed.predict(X, threads=threads)

@@ -1,5 +1,6 @@
 //! Flags and their help.
 
+mod ask;
 mod pack;
 mod prune;
 mod verify;
@@ -13,11 +14,18 @@ use secateur::{DomainFile, ModelFile, domain::resolve_domain};
 use crate::output::complain;
 use crate::shell::{Completions, Man};
 use crate::table::Reading;
+use crate::verify::Limit;
+pub(crate) use ask::Ask;
 pub(crate) use pack::{Pack, SelfTest};
 pub(crate) use prune::{Keep, Method, Prune, Solver};
 pub(crate) use verify::{Verify, VerifyMany};
 
-/// Exact pruning of tree ensembles: smaller models that decide the same on every input, proved.
+/// Make tree ensembles faster or smaller, and prove that they still decide the same.
+///
+/// Three doors: `pack` makes any model fast and small and keeps every bit of its scores. `prune` removes trees and keeps every
+/// decision, proved; it helps stumps, shallow trees, columns of few values and one-hot columns, and few models of deep trees.
+/// `verify` proves that two models decide the same, or shows an input on which they do not. `advise` measures which of them
+/// helps your model.
 ///
 /// Reads XGBoost (.json, .ubj), LightGBM (.txt), CatBoost (.cbm, .json), scikit-learn (.skops) and
 /// ONNX (.onnx) classifiers, and packed models (.spk) of them.
@@ -41,29 +49,69 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   secateur demo                                  show it on a small model
-  secateur prune model.json -o pruned.json       fewer trees, same decisions
+  secateur advise model.json                     what would help this model?
+  secateur pack model.json -o model.spk          fast: the same bits, sooner
+  secateur prune model.json -o pruned.json       small: fewer trees, same decisions
+  secateur verify model.txt model.onnx           sure: do they decide alike?
   secateur inspect model.json                    what is in this file?
   secateur predict model.json --data table.csv   what does it predict?
-  secateur verify model.txt model.onnx           do they decide alike?
   secateur verify-many pairs.csv                 which of many pairs do?
+  secateur ask model.json range                  what can this model do?
   secateur domain table.csv -o inputs.toml       which inputs can occur?
-  secateur pack model.json -o model.spk          small and fast, same bits
 
 Exit codes: 0 done or proved; 1 refuted; 2 bad usage or bad input; 3 undecided; 130 interrupted (143 by SIGTERM, 129 by SIGHUP).";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Advise(Advise),
+    Pack(Pack),
     Prune(Prune),
+    Verify(Verify),
     Inspect(Inspect),
     Predict(Predict),
-    Verify(Verify),
     VerifyMany(VerifyMany),
+    Ask(Ask),
     Domain(Domain),
-    Pack(Pack),
     SelfTest(SelfTest),
     Demo(Demo),
     Completions(Completions),
     Man(Man),
+}
+
+/// Measure what packing, pruning and smaller claims would give for a model, and say which command to copy
+#[derive(Debug, Args)]
+#[command(after_help = "\
+It packs the model and measures one row alone and many together, then tries to prune it: with every decision kept, then with \
+smaller claims (no missing values; inputs like the rows of --data; decisions that are close; scores up to a hundredth of \
+their spread). Each trial is short, so that all of it takes about ten seconds: a longer run of `secateur prune` may find \
+less. Nothing is written.
+
+Examples:
+  secateur advise model.json
+  secateur advise model.txt --data table.csv --target label
+  secateur advise forest.skops --time-limit 1m --json")]
+pub(crate) struct Advise {
+    /// The model file
+    pub(crate) model: PathBuf,
+
+    /// Measure on the rows of this table (CSV or Parquet), and try a domain that they suggest
+    #[arg(short, long, value_name = "TABLE")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// A column of the table that is not an input of the model
+    #[arg(long, value_name = "NAME")]
+    pub(crate) target: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+
+    /// The time for all trials together: 500ms, 30s, 10m; 10s unless given
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time_limit: Option<Limit>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Say what a model file is: its trees, features, accepted inputs, decision rule and rounding
@@ -99,13 +147,14 @@ Examples:
   secateur predict model.json --data table.csv
   secateur predict model.json --data table.parquet --target y -o classes.csv
   secateur predict model.json --data table.csv --raw | head
+  zcat table.csv.gz | secateur predict model.json --data - -o scores.parquet --raw
   secateur predict model.json --data table.csv --proba
   secateur predict model.json --data table.csv --id customer")]
 pub(crate) struct Predict {
     /// The model file
     pub(crate) model: PathBuf,
 
-    /// The table, CSV or Parquet
+    /// The table, CSV or Parquet; `-` is CSV from stdin
     #[arg(short, long, value_name = "TABLE")]
     pub(crate) data: PathBuf,
 
@@ -118,7 +167,7 @@ pub(crate) struct Predict {
     #[arg(long, conflicts_with = "raw")]
     pub(crate) proba: bool,
 
-    /// Write to this file, whole or not at all, in place of stdout
+    /// Write to this file, whole or not at all, instead of stdout: .csv, .csv.gz or .parquet, as its name says
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 

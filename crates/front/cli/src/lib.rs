@@ -1,7 +1,7 @@
 //! The `secateur` command line: makes models smaller that decide the same, shows the contents of a
 //! model file, predicts bit for bit, and tells whether two models decide alike.
 //!
-//! Each command has a file (`inspect`, `predict`, `prune`, `verify`, `verify-many`, `domain`,
+//! Each command has a file (`advise`, `inspect`, `predict`, `prune`, `verify`, `verify-many`, `domain`,
 //! `pack`, `demo`, and `shell` for completions and manual pages). `table` reads CSV and Parquet
 //! files, `output` writes a file whole or not at all. Results go to stdout; notes, progress and
 //! errors go to stderr.
@@ -53,6 +53,9 @@
 //! - `probability_shift`: null, or how far probabilities move on the `rows`: `largest`, `mean` and,
 //!   with two classes and a `--target`, the `auc` `before` and `after` (otherwise null). Measured,
 //!   not proved.
+//! - `pack`: null, or where pruning removed less than a tenth of the trees: the packed model's
+//!   `bytes`, `row_seconds` (the time of one row alone, measured on this machine) and
+//!   `batch_row_seconds` (of a row among many); both are null if there was no row to measure with.
 //! - `fates`: for each tree of the original its `fate` (`kept`, `scaled`, `rewritten`, `merged`,
 //!   `constant`, `dropped`), with `weight` and `into` if they apply.
 //! - `relevant_thresholds`: null if they were not examined, or `count` and `total`.
@@ -64,6 +67,18 @@
 //! - `accuracy`: null if no classes are given.
 //! - `oracle`: for `rows` and `boxes` the oracle's findings against the model, as `verify --json`
 //!   prints them; otherwise null.
+//!
+//! # `advise --json`
+//! - `dialect`, `trees`, `bytes`: of the model.
+//! - `advice`: the command that helps most: `prune`, `prune_less` (with a smaller claim), `pack`,
+//!   `neither`.
+//! - `pack`: null, or `bytes`, `row_seconds`, `batch_row_seconds` as for `prune`, and the `command`.
+//! - `pack_refused`: why the model cannot be packed, or null.
+//! - `trials[]`: `way` (`decisions`, `no_missing`, `like_the_rows`, `band`, `within`), `option` (of
+//!   Python's `prune`), `band`, `within`, `trees` (that are left, or null), `refused` (why there is
+//!   no answer, or null), `minimal` (no fewer trees can do, proved), `ended` (the search came to its
+//!   end within the trial's time), `seconds`, `command`.
+//! - `seconds`.
 //!
 //! # `verify --json`
 //! - `outcome`: `identical`, `different`, `undecided`.
@@ -88,6 +103,24 @@
 //!   bound or to a thousandth of its rounding), `probability`.
 //! - `reason`, `scope`, `inputs`, `domain`, `labels`, `certificate`, `checked`, `nodes`, `seconds`:
 //!   as above.
+//!
+//! # `ask --json`
+//! One object for each question:
+//! - `question`: `range`, `moves`, `keeps`, `monotone`, `decides`.
+//! - `outcome`: `proved`, `refuted`, `open`; `reason`: why it is open, or why a search ended early, or
+//!   null; `ended`: the search ended by itself.
+//! - `sentence`: the answer in words, with its inputs.
+//! - `scores`: for a range, of each `output` the proved bounds `at_least` and `at_most`, and the
+//!   `lowest` and `highest` score found, each with its `row`, a position in `rows`; `probability`:
+//!   what the bounds mean for a logistic model, or null.
+//! - `moved`: for moves, `at_most` (proved), `at_least` (the two rows show it), `output`,
+//!   `keeps_above` (whose score is farther than this from the threshold keeps the decision, or null).
+//! - `bits`: for monotone, was it proved of the library's own numbers? Otherwise of exact sums, from
+//!   which `rounding` is how far a score can be.
+//! - `columns`, `output`, `classes`: what the question is about.
+//! - `rows`: the rows that show it, each with `input`, `labels`, `scores`, `class`.
+//! - `threshold`, `scope`, `inputs`, `domain`, `certificate`, `checked`, `nodes`, `seconds`: as for
+//!   `verify`.
 //!
 //! # `verify-many --json`
 //! One object on a line for each pair:
@@ -144,7 +177,9 @@
 //! - `domain`: the contents of the `--domain` file, as for `prune`, or null.
 //! - `notes`: sentences about how the library executes this file.
 
+mod advise;
 mod arguments;
+mod ask;
 mod demo;
 mod domain;
 mod failure;
@@ -154,6 +189,7 @@ mod model;
 mod output;
 mod pack;
 mod predict;
+mod predictions;
 mod progress;
 mod prune;
 mod shell;
@@ -195,8 +231,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 fn run_command(arguments: &Arguments) -> anyhow::Result<Ending> {
     let verbosity = arguments.verbosity();
     match &arguments.command {
+        Command::Advise(command) => return advise::run(command, verbosity),
         Command::Prune(command) => return prune::run(command, verbosity),
         Command::Verify(command) => return verify::run(command, verbosity),
+        Command::Ask(command) => return ask::run(command, verbosity),
         Command::VerifyMany(command) => return verify_many::run(command, verbosity),
         Command::Inspect(command) => inspect::run(command, verbosity)?,
         Command::Predict(command) => predict::run(command, verbosity)?,

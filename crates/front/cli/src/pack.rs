@@ -11,7 +11,7 @@ use secateur::{
     Budget, ModelFile, Packing, PruneOptions, Pruning, Watch,
     pack::{
         LeafOptions, PackingError, QuantisedPacking, SourceForm, SourceLayout, SourceOptions, SourcePacking,
-        pack_pruned, pack_quantised, pack_source, pack_source_pruned, pack_watched,
+        pack_pruned, pack_quantised, pack_source, pack_source_pruned, pack_watched, pack_with_covers,
     },
     prune,
 };
@@ -183,6 +183,9 @@ impl Kind {
                 );
             }
         }
+        if command.contributions && !matches!(kind, Self::File) {
+            bail!("--contributions is for a .spk file, which Python and Rust compute them from");
+        }
         let quantised = [
             ("--same-decisions", command.same_decisions),
             ("--domain", command.domain.is_some()),
@@ -277,6 +280,7 @@ fn made(
         Kind::File => {
             let packing = match pruning {
                 Some(pruning) => pack_pruned(original, pruning, watch),
+                None if command.contributions => pack_with_covers(original, None, watch),
                 None => pack_watched(original, None, watch),
             };
             return packing.map(Made::File);

@@ -1,19 +1,17 @@
 //! `secateur predict`: classes, values or raw scores for a table, with the bits of the model's own
 //! library.
 
-use std::fmt::Write;
-
 use anyhow::{Result, bail};
-use csv::WriterBuilder;
 use secateur::predict::{Probabilities, Scorer};
-use secateur_model::{ClassId, ClassLabels, Decision, Ensemble, PredictError, Value};
+use secateur_model::{ClassId, Decision, Ensemble, NumberType, PredictError, Value};
 
 use crate::arguments::{Predict, Verbosity};
 use crate::model;
 use crate::output::{Output, refuse_to_overwrite};
+use crate::predictions::{Columns, Format, Part, Sink, sink};
 use crate::progress::Progress;
 use crate::table::{Matching, Table};
-use secateur::internal::text::{counted, listed, write_number};
+use secateur::internal::text::{counted, listed};
 
 pub(crate) fn run(command: &Predict, verbosity: Verbosity) -> Result<()> {
     let model = model::read(&command.model)?;
@@ -27,6 +25,7 @@ pub(crate) fn run(command: &Predict, verbosity: Verbosity) -> Result<()> {
             &[(&command.model, "the model itself"), (&command.data, "the table itself")],
         )?;
     }
+    let format = Format::of(command.output.as_deref())?;
     let probabilities = Probabilities::new(&model.file).filter(|_| command.proba);
     if command.proba && probabilities.is_none() {
         bail!(
@@ -47,7 +46,10 @@ pub(crate) fn run(command: &Predict, verbosity: Verbosity) -> Result<()> {
         ));
     }
     let predictor = Predictor { ensemble, probabilities: probabilities.as_ref(), shown };
-    let rows = predict(&predictor, &mut table, &command.id, &mut output, verbosity)?;
+    let numbers = numbers(ensemble, shown);
+    let classes = shown.has_class().then(|| ensemble.classes());
+    let columns = Columns { ids: &command.id, classes, numbers: &numbers };
+    let rows = predict(&predictor, &mut table, sink(format, columns, &mut output)?, verbosity)?;
     output.finish()?;
     table.unseen_notes().for_each(|note| verbosity.note(note));
     if let (Some(path), true) = (&command.output, verbosity >= Verbosity::Normal) {
@@ -77,6 +79,11 @@ enum Shown {
 }
 
 impl Shown {
+    /// Is the class of each row shown?
+    fn has_class(self) -> bool {
+        matches!(self, Self::Class | Self::Probabilities)
+    }
+
     fn of(ensemble: &Ensemble, command: &Predict) -> Self {
         match ensemble.decision() {
             _ if command.raw => Self::Scores,
@@ -93,94 +100,27 @@ impl Shown {
 fn predict(
     model: &Predictor<'_>,
     table: &mut Table,
-    ids: &[String],
-    output: &mut Output,
+    mut sink: Box<dyn Sink + '_>,
     verbosity: Verbosity,
 ) -> Result<u64> {
-    let Predictor { ensemble, probabilities, shown } = *model;
-    let mut scorer = Scorer::new(ensemble);
+    let mut scorer = Scorer::new(model.ensemble);
     let mut progress = Progress::start(verbosity);
-    let named = matches!(shown, Shown::Class | Shown::Probabilities);
-    let labels = if named { label_lines(ensemble.classes())? } else { Vec::new() };
-    let number = ensemble.accumulation().number;
-    let mut text = csv_fields(ids)?;
-    text += &header(ensemble, shown);
-    let (mut rows, mut names) = (Vec::new(), Vec::new());
+    let (mut rows, mut ids) = (Vec::new(), Vec::new());
     let mut total = 0;
     loop {
-        // The header is printed with the first rows: if the library refuses these, nothing is
-        // printed.
-        let count = table.next_rows_and_ids(&mut rows, &mut names)?;
+        // The header is written with the first rows: if the library refuses these, nothing is
+        // written.
+        let count = table.next_rows_and_ids(&mut rows, &mut ids)?;
         if count == 0 {
             break;
         }
-        let ids = match ids.len() {
-            0 => vec![String::new(); count],
-            width => names.chunks_exact(width).map(csv_fields).collect::<Result<_>>()?,
-        };
-        let mut ids = ids.iter();
-        // Writes the id columns in front of a row's prediction.
-        let mut begin = |text: &mut String| ids.next().into_iter().for_each(|id| text.push_str(id));
-        let write_numbers = |numbers: &[f64]| {
-            begin(&mut text);
-            for (index, &value) in numbers.iter().enumerate() {
-                if index > 0 {
-                    text.push(',');
-                }
-                write_number(&mut text, value, number);
-            }
-            text.push('\n');
-        };
-        let written = match shown {
-            Shown::Class => scorer.classes(&rows).map(|classes| {
-                for class in classes {
-                    begin(&mut text);
-                    text.push_str(&labels[class.index()]);
-                }
-            }),
-            Shown::Probabilities => scorer.classes(&rows).map(|classes| {
-                let found =
-                    probabilities.and_then(|probabilities| probabilities.of(&rows)).unwrap_or_default();
-                for (class, row) in classes.into_iter().zip(found.chunks_exact(labels.len())) {
-                    begin(&mut text);
-                    text.push_str(labels[class.index()].trim_end_matches('\n'));
-                    for probability in row {
-                        let _ = write!(text, ",{probability:?}");
-                    }
-                    text.push('\n');
-                }
-            }),
-            Shown::LabelProbabilities => scorer.values(&rows).map(|values| {
-                let values = values.unwrap_or_default();
-                let found =
-                    probabilities.and_then(|probabilities| probabilities.of(&rows)).unwrap_or_default();
-                let width = ensemble.group_count();
-                for (values, row) in values.chunks_exact(width).zip(found.chunks_exact(width)) {
-                    begin(&mut text);
-                    for &value in values {
-                        write_number(&mut text, value, number);
-                        text.push(',');
-                    }
-                    let row: Vec<String> = row.iter().map(|probability| format!("{probability:?}")).collect();
-                    text.push_str(&row.join(","));
-                    text.push('\n');
-                }
-            }),
-            Shown::Scores => scorer.raw_scores(&rows).map(|scores| {
-                scores.chunks_exact(ensemble.group_count()).for_each(write_numbers);
-            }),
-            Shown::Values => scorer.values(&rows).map(|values| {
-                let values = values.unwrap_or_default();
-                values.chunks_exact(ensemble.group_count()).for_each(write_numbers);
-            }),
-        };
-        written.map_err(|error: PredictError| table.explain(&error))?;
-        output.write(text.as_bytes())?;
-        text.clear();
+        let found = model.predict(&mut scorer, &rows);
+        let (classes, numbers) = found.map_err(|error: PredictError| table.explain(&error))?;
+        sink.rows(&Part { ids: &ids, classes: &classes, numbers: &numbers, rows: count })?;
         total += count as u64;
         progress.count(total, "rows", table.done());
     }
-    output.write(text.as_bytes())?;
+    sink.finish()?;
     let time = progress.finish();
     if verbosity == Verbosity::Verbose {
         verbosity.note(format!("{} in {:.3} s", counted(total, "row", "rows"), time.as_secs_f64()));
@@ -188,46 +128,44 @@ fn predict(
     Ok(total)
 }
 
-/// These texts as fields of a CSV line, each followed by a comma.
-fn csv_fields(texts: &[String]) -> Result<String> {
-    if texts.is_empty() {
-        return Ok(String::new());
+impl Predictor<'_> {
+    /// The class of each row, if it is shown, and the numbers, row after row.
+    fn predict(
+        &self,
+        scorer: &mut Scorer<'_>,
+        rows: &[f64],
+    ) -> Result<(Vec<ClassId>, Vec<f64>), PredictError> {
+        let probabilities = || self.probabilities.and_then(|known| known.of(rows)).unwrap_or_default();
+        Ok(match self.shown {
+            Shown::Class => (scorer.classes(rows)?, Vec::new()),
+            Shown::Probabilities => (scorer.classes(rows)?, probabilities()),
+            Shown::LabelProbabilities => {
+                let values = scorer.values(rows)?.unwrap_or_default();
+                let (width, own) = (self.ensemble.group_count(), probabilities());
+                let both = values.chunks_exact(width).zip(own.chunks_exact(width));
+                (Vec::new(), both.flat_map(|(values, own)| [values, own].concat()).collect())
+            }
+            Shown::Scores => (Vec::new(), scorer.raw_scores(rows)?),
+            Shown::Values => (Vec::new(), scorer.values(rows)?.unwrap_or_default()),
+        })
     }
-    let mut writer = WriterBuilder::new().from_writer(Vec::new());
-    // An empty last field, so that the line ends with a comma.
-    writer.write_record(texts.iter().map(String::as_str).chain([""]))?;
-    let line = String::from_utf8(writer.into_inner()?)?;
-    Ok(line.trim_end_matches('\n').to_owned())
 }
 
-fn header(ensemble: &Ensemble, shown: Shown) -> String {
-    let name = match shown {
-        Shown::Class => return "class\n".to_owned(),
-        Shown::Probabilities => {
-            let names = (0..ensemble.classes().len()).map(|class| format!(",p_{class}"));
-            return format!("class{}\n", names.collect::<String>());
-        }
-        Shown::LabelProbabilities => {
-            let names =
-                |name: &'static str| (0..ensemble.group_count()).map(move |label| format!("{name}_{label}"));
-            return names("value").chain(names("p")).collect::<Vec<_>>().join(",") + "\n";
-        }
-        Shown::Values if ensemble.group_count() == 1 => return "value\n".to_owned(),
-        Shown::Values => "value",
-        Shown::Scores => "score",
+/// The names and types of the numbers that are shown.
+fn numbers(ensemble: &Ensemble, shown: Shown) -> Vec<(String, NumberType)> {
+    let groups = ensemble.group_count();
+    let own = ensemble.accumulation().number;
+    let all = |name: &str, count: usize, number: NumberType| -> Vec<(String, NumberType)> {
+        (0..count).map(|index| (format!("{name}_{index}"), number)).collect()
     };
-    let names: Vec<String> = (0..ensemble.group_count()).map(|group| format!("{name}_{group}")).collect();
-    names.join(",") + "\n"
-}
-
-/// The CSV line of each class.
-fn label_lines(classes: &ClassLabels) -> Result<Vec<String>> {
-    let line = |index| {
-        let mut writer = WriterBuilder::new().from_writer(Vec::new());
-        writer.write_record([classes.text(ClassId::new(index)).as_ref()])?;
-        Ok(String::from_utf8(writer.into_inner()?)?)
-    };
-    (0..classes.len()).map(line).collect()
+    match shown {
+        Shown::Class => Vec::new(),
+        Shown::Probabilities => all("p", ensemble.classes().len(), NumberType::F64),
+        Shown::LabelProbabilities => [all("value", groups, own), all("p", groups, NumberType::F64)].concat(),
+        Shown::Values if groups == 1 => vec![("value".to_owned(), own)],
+        Shown::Values => all("value", groups, own),
+        Shown::Scores => all("score", groups, own),
+    }
 }
 
 fn explain_matching(table: &Table, ensemble: &Ensemble, verbosity: Verbosity) {

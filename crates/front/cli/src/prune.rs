@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use secateur::prune::unproved::{Order, Scrutiny, prune_to_size, prune_without_proof};
 use secateur::{
     Budget, Cancel, Claim, ModelFile, Places, PruneOptions, PruneReport, Pruning, Watch, prune,
-    prune::{LinearSolver, MOST_ROWS, Outcome, Status, accepted_rows, offers},
+    prune::{LinearSolver, MOST_ROWS, Outcome, Status, accepted_rows, offers, trial_words},
 };
 use secateur_model::{ClassId, Ensemble};
 
@@ -21,7 +21,7 @@ use crate::failure::Ending;
 use crate::model::Model;
 use crate::output::{Files, Opened, json_text};
 use crate::progress::{Progress, WATCH, percent};
-use crate::table::{MOST_VALUES, Table, Target};
+use crate::table::{MOST_VALUES, Reading, Table, Target};
 use crate::terminal::fit_stdout;
 use crate::verify::LimitOrNone;
 use crate::{interrupt, model, output};
@@ -144,11 +144,11 @@ fn show_offers(
     let trees = pruning.pruned.size[1].trees;
     let found = watch_while(
         WATCH,
-        || offers(&original.file, rows, options, trees, limit, &Cancel::default()),
+        || offers(&original.file, rows, options, limit, &Cancel::default()),
         || progress.line(|| "measuring what would make it smaller".to_owned()),
     );
     progress.finish();
-    output::tell(&found.words(&original.file, Some(original.bytes)))
+    output::tell(&trial_words(&found, &original.file, trees))
 }
 
 /// `--method`: one of the paper's baselines, or the paper's pruner with a weakened oracle.
@@ -288,6 +288,7 @@ fn options(
         },
         threshold: command.threshold,
         classes: Vec::new(),
+        labels: None,
         domain,
         threads: command.threads,
         seed: command.seed,
@@ -330,9 +331,9 @@ fn hint_at_extension(output: &Path, file: &ModelFile, verbosity: Verbosity) {
 
 /// The user's rows.
 #[derive(Debug, Default)]
-struct Rows {
+pub(crate) struct Rows {
     /// The rows that the library accepts, one after the other.
-    values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
     /// Their classes, if the table has them.
     classes: Vec<ClassId>,
 }
@@ -344,9 +345,21 @@ fn read_rows(command: &Prune, ensemble: &Ensemble, verbosity: Verbosity) -> Resu
         }
         return Ok(Rows::default());
     };
-    let mut table = Table::open(path, ensemble, command.target.as_deref(), &command.reading)?;
-    table.header_note().into_iter().for_each(|note| verbosity.note(note));
     let wanted = if command.method.is_some() { Target::Classes } else { Target::ClassesIfAll };
+    rows_of(path, command.target.as_deref(), &command.reading, wanted, ensemble, verbosity)
+}
+
+/// The first rows of a table that the library accepts.
+pub(crate) fn rows_of(
+    path: &Path,
+    target: Option<&str>,
+    reading: &Reading,
+    wanted: Target,
+    ensemble: &Ensemble,
+    verbosity: Verbosity,
+) -> Result<Rows> {
+    let mut table = Table::open(path, ensemble, target, reading)?;
+    table.header_note().into_iter().for_each(|note| verbosity.note(note));
     let (values, classes) = table.first_rows(MOST_ROWS, wanted)?;
     table.unseen_notes().for_each(|note| verbosity.note(note));
     let width = ensemble.features().len().max(1);

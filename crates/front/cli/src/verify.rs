@@ -3,13 +3,14 @@
 //!
 //! The pipeline is `secateur::verify`; this file has the flags, the files and the progress display.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
 use secateur::internal::watch_while;
 use secateur::{
-    Band, Budget, Places, Progress, Settled, VerifyOptions, VerifyReport, prune::MOST_ROWS, verify,
+    Band, Budget, Conclusion, Places, Progress, VerifyOptions, VerifyReport, prune::MOST_ROWS, verify,
 };
 use secateur_model::Ensemble;
 
@@ -17,7 +18,7 @@ use crate::arguments::{Verbosity, Verify};
 use crate::failure::Ending;
 use crate::output::{Files, json_text};
 use crate::progress::WATCH;
-use crate::table::{MOST_VALUES, Table};
+use crate::table::{MOST_VALUES, Reading, Table};
 use crate::terminal::fit_stdout;
 use crate::{interrupt, model, progress};
 
@@ -34,7 +35,9 @@ pub(crate) fn run(command: &Verify, verbosity: Verbosity) -> Result<Ending> {
     files.take(command.checkpoint.as_deref(), "the checkpoint")?;
     let page = files.open(command.report.as_deref(), "the report")?;
     let domain = command.inputs.domain(&first.file)?;
-    let rows = read_rows(command, first.file.ensemble(), verbosity)?;
+    let data = command.data.as_deref();
+    let rows =
+        read_rows(data, command.target.as_deref(), &command.reading, first.file.ensemble(), verbosity)?;
     let options = VerifyOptions {
         question: command.asked.question(),
         domain,
@@ -79,15 +82,15 @@ pub(crate) fn run(command: &Verify, verbosity: Verbosity) -> Result<Ending> {
     if let (Some(outside), true, Some(path)) = (outside, command.json, &command.data) {
         verbosity.note(format!("note: {}: {}", path.display(), outside.words(first.file.ensemble())));
     }
-    if answer.settled() == Settled::Proved && options.certificate && !answer.checked() {
+    if answer.conclusion() == Conclusion::Proved && options.certificate && !answer.checked() {
         verbosity.note("note: the time was too short for the certificate's check, so it is not written");
         return Ok(Ending::Undecided);
     }
-    Ok(match answer.settled() {
-        Settled::Proved => Ending::Done,
-        Settled::Refuted => Ending::Refuted,
-        Settled::Open if budget.is_cancelled() => Ending::Interrupted,
-        Settled::Open => Ending::Undecided,
+    Ok(match answer.conclusion() {
+        Conclusion::Proved => Ending::Done,
+        Conclusion::Refuted => Ending::Refuted,
+        Conclusion::Open if budget.is_cancelled() => Ending::Interrupted,
+        Conclusion::Open => Ending::Undecided,
     })
 }
 
@@ -100,14 +103,20 @@ pub(crate) fn watched<T>(shared: &Progress, verbosity: Verbosity, search: impl F
 }
 
 /// The rows of the table, row after row.
-fn read_rows(command: &Verify, ensemble: &Ensemble, verbosity: Verbosity) -> Result<Vec<f64>> {
-    let Some(path) = &command.data else {
-        if command.target.is_some() {
+pub(crate) fn read_rows(
+    data: Option<&Path>,
+    target: Option<&str>,
+    reading: &Reading,
+    ensemble: &Ensemble,
+    verbosity: Verbosity,
+) -> Result<Vec<f64>> {
+    let Some(path) = data else {
+        if target.is_some() {
             bail!("--target goes with --data");
         }
         return Ok(Vec::new());
     };
-    let mut table = Table::open(path, ensemble, command.target.as_deref(), &command.reading)?;
+    let mut table = Table::open(path, ensemble, target, reading)?;
     table.header_note().into_iter().for_each(|note| verbosity.note(note));
     let (mut all, mut chunk) = (Vec::new(), Vec::new());
     let mut count = 0;
@@ -142,7 +151,7 @@ impl std::str::FromStr for BandArgument {
     }
 }
 
-/// `500ms`, `30s`, `10m`, `2h`.
+/// `500ms`, `30s`, `5m30s`, `2h`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit(pub(crate) Duration);
 
@@ -150,12 +159,19 @@ impl std::str::FromStr for Limit {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "try 30s, 10m, 2h".to_owned();
+        let wrong = || "try 30s, 10m, 5m30s, 2h".to_owned();
+        // The longer name first, of which the other is the beginning.
         let units = [("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
-        let parts = units.iter().find_map(|(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)));
-        let (count, seconds) = parts.ok_or_else(wrong)?;
-        let count: f64 = count.parse().map_err(|_| wrong())?;
-        Duration::try_from_secs_f64(count * seconds).map(Self).map_err(|_| wrong())
+        let (mut rest, mut total, mut before) = (text, 0.0, f64::INFINITY);
+        while before == f64::INFINITY || !rest.is_empty() {
+            let end =
+                rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').ok_or_else(wrong)?;
+            let count: f64 = rest[..end].parse().map_err(|_| wrong())?;
+            let unit = units.iter().find_map(|(unit, size)| Some((rest[end..].strip_prefix(unit)?, *size)));
+            let (after, size) = unit.filter(|&(_, size)| size < before).ok_or_else(wrong)?;
+            (rest, total, before) = (after, total + count * size, size);
+        }
+        Duration::try_from_secs_f64(total).map(Self).map_err(|_| wrong())
     }
 }
 
@@ -192,10 +208,14 @@ mod tests {
         assert_eq!("2h".parse::<Limit>().unwrap().0, Duration::from_secs(7200));
         assert_eq!("250ms".parse::<Limit>().unwrap().0, Duration::from_millis(250));
         assert_eq!("1ms".parse::<Limit>().unwrap().0, Duration::from_millis(1));
+        assert_eq!("5m30s".parse::<Limit>().unwrap().0, Duration::from_secs(330));
+        assert_eq!("1h30m15s500ms".parse::<Limit>().unwrap().0, Duration::from_millis(5_415_500));
         for zero in ["0s", "0ms", "0m", "0h", "0.0s"] {
             assert_eq!(zero.parse::<Limit>().unwrap().0, Duration::ZERO);
         }
-        for wrong in ["", "s", "ms", "30", "-1s", "-1ms", "nans", "infh", "3 é", "1 ms"] {
+        for wrong in
+            ["30s5m", "5s5s", "5m30", "", "s", "ms", "30", "-1s", "-1ms", "nans", "infh", "3 é", "1 ms"]
+        {
             assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
         }
         assert_eq!("2h".parse::<LimitOrNone>().unwrap().0, Some(Duration::from_secs(7200)));

@@ -1,7 +1,7 @@
 //! One Python exception for each kind of failure, all under `SecateurError`.
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyException;
+use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
 
 use secateur::{
@@ -77,6 +77,7 @@ pub(crate) fn from_road(error: Error) -> PyErr {
         | Error::Certify(CertifyError::Compare(error)) => from_compare(error),
         Error::Prune(PruneError::Edit(error)) => from_edit(error),
         Error::Predict(error) => from_predict(error),
+        Error::Ask(error) => PyValueError::new_err(error.to_string()),
         Error::DoublesCertificate | Error::DoublesCategories | Error::CheckpointScores => {
             ComparisonError::new_err(error.to_string())
         }

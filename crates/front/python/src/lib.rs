@@ -6,6 +6,8 @@
 //! share, `error` makes the exceptions, `interrupt` runs long work without the GIL, and `crew` lets
 //! a Python executor visit boxes.
 
+mod advise;
+mod ask;
 mod check;
 mod crew;
 mod domain;
@@ -32,8 +34,11 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<model::Model>()?;
     module.add_class::<packed::Packed>()?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
+    module.add_function(wrap_pyfunction!(ask::ask, module)?)?;
+    module.add_function(wrap_pyfunction!(ask::rules_from_toml, module)?)?;
     module.add_function(wrap_pyfunction!(prune::prune, module)?)?;
-    module.add_function(wrap_pyfunction!(prune::offers, module)?)?;
+    module.add_class::<advise::Advice>()?;
+    module.add_function(wrap_pyfunction!(advise::advise, module)?)?;
     module.add_function(wrap_pyfunction!(unproved::prune_to_size, module)?)?;
     module.add_function(wrap_pyfunction!(unproved::prune_without_proof, module)?)?;
     module.add_function(wrap_pyfunction!(check::check, module)?)?;

@@ -179,6 +179,31 @@ impl Model {
         labels.call_method1("take", (Self::class_indices(slf, rows)?,))
     }
 
+    /// The probability of each class of a classifier (of each label, where a row may get several), as the library's `predict_proba` up to
+    /// the last bits, which depend on the machine where an exponential function makes them.
+    fn predict_proba<'py>(
+        slf: &Bound<'py, Self>,
+        rows: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let (py, this) = (slf.py(), slf.get());
+        let (count, values) = row_major(&given_rows(slf, rows)?);
+        let found = py.detach(|| {
+            // The library's own reading refuses rows that it does not accept.
+            secateur::raw_scores(&this.file, &values)?;
+            let known = secateur::predict::Probabilities::new(&this.file);
+            Ok::<_, secateur_model::PredictError>(
+                known.and_then(|known| Some((known.classes(), known.of(&values)?))),
+            )
+        });
+        let found = found.map_err(error::from_predict)?.ok_or_else(|| {
+            error::ModelError::new_err(
+                "this model's library makes no probabilities of classes of its scores, as far as is known here; ask for raw_scores",
+            )
+        });
+        let (classes, found) = found?;
+        found.into_pyarray(py).reshape([count, classes])
+    }
+
     /// The model with only some trees, `(position, factor)` each (a factor of `None` leaves the tree as
     /// it is), and with other intercepts.
     #[pyo3(signature = (trees, intercepts=None))]

@@ -1,14 +1,19 @@
 //! `Packed`: a packed model that is ready to run.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{
+    IntoPyArray, PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
+    PyUntypedArrayMethods,
+};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 
 use secateur_runtime::{
-    Decision, Float, Labels, Link, Model as Runtime, Number, Path, PredictError, Rows, Value,
+    Contributions, Decision, Float, Labels, Link, Model as Runtime, Number, Path, PredictError, Rows,
+    SparseRows, Value,
 };
 
 use secateur::{Cancel, pack::PackingError};
@@ -22,12 +27,26 @@ pub(crate) struct Packed {
     bytes: Vec<u8>,
     certificate: Option<Vec<u8>>,
     model: Runtime,
+    /// Made when contributions are asked for the first time.
+    contributions: OnceLock<Result<Contributions, PredictError>>,
 }
 
 /// Rows of either float type.
 enum Table<'py> {
     Narrow(PyReadonlyArray2<'py, f32>),
     Wide(PyReadonlyArray2<'py, f64>),
+    SparseNarrow(Sparse<'py, f32>),
+    SparseWide(Sparse<'py, f64>),
+}
+
+/// Rows of which most values are absent: where each row starts, columns, values, the number of
+/// columns, and what the library reads for an absent value.
+struct Sparse<'py, T: numpy::Element> {
+    starts: Vec<usize>,
+    columns: PyReadonlyArray1<'py, u32>,
+    values: PyReadonlyArray1<'py, T>,
+    width: usize,
+    absent: T,
 }
 
 impl<'py> Table<'py> {
@@ -37,9 +56,37 @@ impl<'py> Table<'py> {
             Ok(Self::Wide(array.readonly()))
         } else if let Ok(array) = rows.cast::<PyArray2<f32>>() {
             Ok(Self::Narrow(array.readonly()))
+        } else if let Ok(parts) = rows.cast::<PyTuple>() {
+            Self::of_sparse(parts)
         } else {
             Err(error::InputError::new_err("rows are a NumPy array of two dimensions, of float32 or float64"))
         }
+    }
+}
+
+impl<'py> Table<'py> {
+    /// The parts of a sparse table, as `_rows.py` gives them.
+    fn of_sparse(parts: &Bound<'py, PyTuple>) -> PyResult<Self> {
+        let (starts, columns, values, width, absent): (
+            PyReadonlyArray1<'py, u64>,
+            PyReadonlyArray1<'py, u32>,
+            Bound<'py, PyAny>,
+            usize,
+            f64,
+        ) = parts.extract()?;
+        let starts: Vec<usize> = starts.as_slice()?.iter().map(|&start| start as usize).collect();
+        Ok(match values.cast::<PyArray1<f64>>() {
+            Ok(values) => {
+                Self::SparseWide(Sparse { starts, columns, values: values.readonly(), width, absent })
+            }
+            Err(_) => Self::SparseNarrow(Sparse {
+                starts,
+                columns,
+                values: values.extract()?,
+                width,
+                absent: absent as f32,
+            }),
+        })
     }
 }
 
@@ -73,7 +120,7 @@ impl How {
 impl Packed {
     fn load(bytes: Vec<u8>, certificate: Option<Vec<u8>>) -> PyResult<Self> {
         let model = Runtime::load(&bytes).map_err(|error| error::ModelError::new_err(error.to_string()))?;
-        Ok(Self { bytes, certificate, model })
+        Ok(Self { bytes, certificate, model, contributions: OnceLock::new() })
     }
 
     /// The scores of a table of either float type, in any contiguous order.
@@ -81,7 +128,26 @@ impl Packed {
         match table {
             Table::Narrow(array) => self.scores_of(py, array, how),
             Table::Wide(array) => self.scores_of(py, array, how),
+            Table::SparseNarrow(sparse) => self.scores_of_sparse(py, sparse, how),
+            Table::SparseWide(sparse) => self.scores_of_sparse(py, sparse, how),
         }
+    }
+
+    fn scores_of_sparse<T: Float + numpy::Element>(
+        &self,
+        py: Python<'_>,
+        sparse: &Sparse<'_, T>,
+        how: How,
+    ) -> PyResult<(usize, Vec<f64>)> {
+        let (columns, values) = (sparse.columns.as_slice()?, sparse.values.as_slice()?);
+        let (starts, width, absent) = (&sparse.starts, sparse.width, sparse.absent);
+        py.detach(|| {
+            let rows = SparseRows::new(starts, columns, values, width, absent)?;
+            let mut scores = vec![0.0; rows.count() * self.model.outputs()];
+            self.model.raw_scores_of_sparse(how.path, rows, how.threads, &mut scores)?;
+            Ok((rows.count(), scores))
+        })
+        .map_err(from_predict)
     }
 
     fn scores_of<T: Float + numpy::Element>(
@@ -100,6 +166,31 @@ impl Packed {
             let mut scores = vec![0.0; count * self.model.outputs()];
             self.model.raw_scores_by_threads(how.path, rows, how.threads, &mut scores)?;
             Ok((count, scores))
+        })
+        .map_err(from_predict)
+    }
+
+    fn tables(&self) -> PyResult<&Contributions> {
+        let made = self.contributions.get_or_init(|| Contributions::new(&self.model));
+        made.as_ref().map_err(|error| error::ModelError::new_err(error.to_string()))
+    }
+
+    fn contributions_of<T: Float + numpy::Element>(
+        &self,
+        py: Python<'_>,
+        array: &PyReadonlyArray2<'_, T>,
+    ) -> PyResult<(usize, Vec<f64>)> {
+        let tables = self.tables()?;
+        let (count, width) = (array.shape()[0], array.shape()[1]);
+        let strides = array.strides();
+        let step = |stride: isize| usize::try_from(stride).unwrap_or(0) / size_of::<T>();
+        let (by_row, by_column) = (step(strides[0]), step(strides[1]));
+        let values = array.as_slice()?;
+        py.detach(|| {
+            let rows = Rows::strided(values, count, width, by_row, by_column)?;
+            let mut out = vec![0.0; count * self.model.outputs() * (self.model.features() + 1)];
+            tables.of(&self.model, rows, &mut out)?;
+            Ok((count, out))
         })
         .map_err(from_predict)
     }
@@ -142,10 +233,11 @@ impl Packed {
     /// Packs a model, with the labels of the object that it came from. `progress` is called with a dictionary that has the share
     /// of the work that is done.
     #[staticmethod]
-    #[pyo3(signature = (model, *, time_limit=None, progress=None))]
+    #[pyo3(signature = (model, *, contributions=false, time_limit=None, progress=None))]
     fn pack(
         py: Python<'_>,
         model: &Model,
+        contributions: bool,
         time_limit: Option<f64>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
@@ -165,7 +257,10 @@ impl Packed {
             status.set_item("share", f64::from_bits(done.load(Ordering::Relaxed)))?;
             progress.call1(py, (status,)).map(|_| ())
         };
-        let work = || secateur::pack::pack_watched(&model.file, labels.as_ref(), &mut watch);
+        let work = || match contributions {
+            true => secateur::pack::pack_with_covers(&model.file, labels.as_ref(), &mut watch),
+            false => secateur::pack::pack_watched(&model.file, labels.as_ref(), &mut watch),
+        };
         let packing = interrupt::interruptible(py, &cancel, look, work)?;
         let packing = packing.map_err(|error| match error {
             PackingError::Stopped if is_over() => error::SecateurError::new_err(
@@ -174,6 +269,17 @@ impl Packed {
             error => error::SecateurError::new_err(error.to_string()),
         })?;
         Self::load(packing.bytes, Some(packing.certificate))
+    }
+
+    /// The same packed model with the covers of the model that it was made of, for contributions. Its certificate is about other
+    /// bytes, so it has none.
+    fn covered(&self, model: &Model) -> PyResult<Self> {
+        let bytes =
+            secateur_formats::packed::File::with_covers(&model.file, &self.bytes).ok_or_else(|| {
+                let dialect = model.file.dialect();
+                error::ModelError::new_err(PackingError::NoCovers { dialect }.to_string())
+            })?;
+        Self::load(bytes, None)
     }
 
     /// Reads a packed model from the bytes of its file.
@@ -205,6 +311,34 @@ impl Packed {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let (count, scores) = self.scores(py, &Table::of(rows)?, How::new(path, threads)?)?;
         scores.into_pyarray(py).reshape([count, self.model.outputs()])
+    }
+
+    /// The contributions of each row: a line for each output, a number for each column and the expected score.
+    fn contributions<'py>(
+        &self,
+        py: Python<'py>,
+        rows: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let (count, out) = match Table::of(rows)? {
+            Table::Narrow(array) => self.contributions_of(py, &array)?,
+            Table::Wide(array) => self.contributions_of(py, &array)?,
+            Table::SparseNarrow(_) | Table::SparseWide(_) => {
+                return Err(error::InputError::new_err("contributions are computed from dense rows"));
+            }
+        };
+        out.into_pyarray(py).reshape([count, self.model.outputs(), self.model.features() + 1])
+    }
+
+    /// Has the file covers?
+    #[getter]
+    fn has_covers(&self) -> bool {
+        self.model.has_covers()
+    }
+
+    /// For each output a bound on the distance of the raw score from the sum of a row's contributions.
+    #[getter]
+    fn contributions_error(&self) -> PyResult<Vec<f64>> {
+        Ok(self.tables()?.error().to_vec())
     }
 
     /// The position of each row's class.

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use numpy::PyReadonlyArray2;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
-use secateur::{Cancel, Claim, Places, PruneOptions, PruneReport, Watch, prune::Status};
+use secateur::{Claim, Places, PruneOptions, PruneReport, Watch, prune::Status};
 use secateur_model::ClassId;
 
 use crate::crew::Helpers;
@@ -18,30 +17,6 @@ use crate::{error, interrupt, options};
 
 /// Progress is reported at least this often.
 const STILL_THERE: Duration = Duration::from_millis(900);
-
-/// What would make a model smaller, as a JSON text; see `secateur.offers`.
-#[pyfunction]
-#[pyo3(signature = (model, rows=None, *, time_limit=10.0))]
-pub(crate) fn offers(
-    py: Python<'_>,
-    model: &Model,
-    rows: Option<PyReadonlyArray2<'_, f64>>,
-    time_limit: f64,
-) -> PyResult<String> {
-    let limit = Duration::try_from_secs_f64(time_limit)
-        .map_err(|_| PyValueError::new_err(format!("time_limit must not be {time_limit}")))?;
-    let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
-    let trees = model.file.ensemble().trees().len();
-    let cancel = Cancel::default();
-    let found = interrupt::interruptible(
-        py,
-        &cancel,
-        |_| Ok(()),
-        || secateur::prune::offers(&model.file, &data, &PruneOptions::default(), trees, limit, &cancel),
-    )?;
-    let found: Vec<serde_json::Value> = found.found.iter().map(secateur::prune::Offer::json).collect();
-    Ok(serde_json::Value::from(found).to_string())
-}
 
 /// Prunes a model, and certifies and checks the result unless `self_check` is off. `rows` are start points,
 /// `progress` is called with a dictionary whenever there is news. `path` is the model's own, and `certificate` the one
@@ -97,6 +72,7 @@ pub(crate) fn prune<'py>(
         },
         threshold,
         classes: classes.into_iter().map(ClassId).collect(),
+        labels: model.labels(),
         domain: options::domain(domain.as_ref(), missing, model)?,
         threads,
         seed,

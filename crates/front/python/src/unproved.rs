@@ -67,6 +67,7 @@ pub(crate) fn prune_without_proof<'py>(
         claim: Claim::Decisions { band: options::band(band) },
         threshold: None,
         classes: Vec::new(),
+        labels: None,
         domain: options::domain(domain.as_ref(), missing, model)?,
         threads,
         seed,

@@ -117,6 +117,8 @@ pub struct Claim {
     pub band: f64,
     /// Is the claim about exact sums, and not about a library's rounded ones?
     pub exact: bool,
+    /// What the smaller model does not keep, such as probabilities, in words.
+    pub not_kept: Option<String>,
     /// Counts of the given rows inside the band, in words.
     pub rows: Option<String>,
     /// The probabilities at the ends of the band, for logistic models.

@@ -41,6 +41,9 @@ pub enum Error {
          compared on the values that both libraries read alike, not on every double"
     )]
     DoublesCategories,
+    /// A question cannot be asked of this model.
+    #[error(transparent)]
+    Ask(#[from] crate::ask::Refused),
     /// The model's probabilities cannot be compared with this threshold.
     #[error(transparent)]
     Threshold(#[from] ThresholdError),

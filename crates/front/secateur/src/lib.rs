@@ -1,5 +1,9 @@
-//! Exact, proved pruning of tree ensembles: makes a trained XGBoost, LightGBM, CatBoost,
-//! scikit-learn or ONNX classifier smaller, so that it decides as before on every input.
+//! Make tree ensembles faster or smaller, and prove that they still decide the same: XGBoost,
+//! LightGBM, CatBoost, scikit-learn and ONNX models.
+//!
+//! [`pack`] gives the same model, bit for bit, small and fast. [`prune`] removes trees and keeps
+//! every decision. [`verify`] says whether two models are the same. [`advise`] measures which of
+//! them helps a model.
 //!
 //! [`prune`] does everything in one call within one [`Budget`]. It searches for a smaller model,
 //! writes it in the format of the original, reads it back, proves that the model it read decides as
@@ -7,39 +11,40 @@
 //! certificate. [`Pruning::checked`] says whether the checker accepted it.
 //!
 //! ```
-//! use secateur::{Budget, check, ModelFile, prune, PruneOptions, Verdict, Watch};
+//! use std::time::Duration;
 //!
-//! # let folder = std::env::temp_dir().join(format!("secateur-doctest-{}", std::process::id()));
-//! # std::fs::create_dir_all(&folder)?;
-//! # let path = |name: &str| folder.join(name);
-//! # std::fs::write(path("loans.txt"), secateur::demo::MODEL)?;
-//! # use std::time::Duration;
-//! // One minute for everything: reading, pruning, the certificate and its check.
-//! let budget = Budget::limit(Duration::from_secs(60));
-//! let original = ModelFile::read(&path("loans.txt"))?;
+//! use secateur::{Budget, ModelFile, PruneOptions, Verdict, Watch, check, demo, prune};
 //!
-//! // Rows of data may help the search; the claim is about every input with or without them.
-//! let pruning = prune(&original, &[], &PruneOptions::default(), &budget, &Watch::default())?;
-//! let [before, after] = pruning.pruned.size;
-//! println!("{} -> {} trees", before.trees, after.trees);
-//! assert!(pruning.checked() && after.trees < before.trees);
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     // One minute for everything: reading, pruning, the certificate and its check.
+//!     let budget = Budget::limit(Duration::from_secs(60));
+//!     // A model of your own: ModelFile::read("model.json".as_ref())?
+//!     let original = ModelFile::parse(demo::MODEL)?;
 //!
-//! // LightGBM loads the new file as any other.
-//! std::fs::write(path("smaller.txt"), pruning.bytes.as_ref().expect("it came from a file"))?;
-//! let certificate = pruning.certificate.expect("the checker accepted it");
-//! std::fs::write(path("smaller.cert"), &certificate.bytes)?;
+//!     // Rows of data may help the search; the claim is about every input with or without them.
+//!     let pruning = prune(&original, &[], &PruneOptions::default(), &budget, &Watch::default())?;
+//!     let [before, after] = pruning.pruned.size;
+//!     println!("{} -> {} trees", before.trees, after.trees);
+//!     assert!(pruning.checked() && after.trees < before.trees);
 //!
-//! // Somebody who receives the three files need not trust the search.
-//! let smaller = ModelFile::read(&path("smaller.txt"))?;
-//! let verdict = check(&original, &smaller, std::fs::File::open(path("smaller.cert"))?)?;
-//! assert!(matches!(verdict, Verdict::Valid(_)));
-//! # std::fs::remove_dir_all(&folder)?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//!     // These bytes are a file that LightGBM loads as any other.
+//!     let bytes = pruning.bytes.ok_or("it came from a file")?;
+//!     let certificate = pruning.certificate.ok_or("the time was too short")?;
+//!
+//!     // Somebody who receives the two files and the certificate need not trust the search.
+//!     let smaller = ModelFile::parse(&bytes)?;
+//!     let verdict = check(&original, &smaller, certificate.bytes.as_slice())?;
+//!     assert!(matches!(verdict, Verdict::Valid(_)));
+//!     Ok(())
+//! }
 //! ```
 //!
 //! # The other calls
+//! - [`advise`]: which of packing and pruning helps this model, and by how much, measured.
 //! - [`verify`]: do two models, of any supported formats, decide alike on every input? Or, for
 //!   [`Question::Scores`]: how far can their scores be apart?
+//! - [`ask`](mod@ask): what can one model do? The range of its scores, what changing a column does,
+//!   whether a score ever falls, which classes it decides.
 //! - [`check`]: does a certificate prove that two models decide alike?
 //! - [`predict`], [`values`] and [`raw_scores`]: predictions with exactly the bits of the model's
 //!   own library.
@@ -64,18 +69,20 @@
 //! page of [`PruneReport`] and [`VerifyReport`], so that every interface reports the same.
 //!
 //! # Where to read
-//! `prune`, `verify`, `check`, `pack` (with `source` and `quantised`), `predict`, `describe` and
-//! `propose` are one job each; in `prune` and `verify`, `words` says what is told of a result.
-//! `budget` is the limit of a whole call, `checkpoint` keeps a search in a file, `domain` has words
-//! and rows of a domain, `page` turns results into the data of an HTML page, and `prune/unproved`
-//! has the paper's baselines. `internal` is for the interfaces of this workspace and promises
-//! nothing.
+//! `advise`, `prune`, `verify`, `ask`, `check`, `pack` (with `source` and `quantised`), `predict`,
+//! `describe` and `propose` are one job each; in `prune` and `verify`, `words` says what is told of
+//! a result. `budget` is the limit of a whole call, `checkpoint` keeps a search in a file, `domain`
+//! has words and rows of a domain, `packed_size` measures a packed model, `page` turns results into
+//! the data of an HTML page, and `prune/unproved` has the paper's baselines. `internal` is for the
+//! interfaces of this workspace and promises nothing.
 //!
 //! # Other crates
 //! This crate assembles the parts, which are `secateur-model` (what an ensemble computes),
 //! `secateur-formats` (files), `secateur-certificate` and `secateur-checker` (what a proof is),
 //! `secateur-oracle` and `secateur-prune` (the search). It re-exports what callers need of them.
 
+pub mod advise;
+pub mod ask;
 mod budget;
 pub mod check;
 mod checkpoint;
@@ -87,16 +94,19 @@ pub mod internal;
 mod logistic;
 pub mod model;
 pub mod pack;
+mod packed_size;
 mod page;
 mod places;
 pub mod predict;
 mod probabilities;
 mod propose;
 pub mod prune;
+mod rows;
 mod text;
 pub mod verify;
 pub mod workers;
 
+pub use advise::{Advice, advise};
 pub use budget::Budget;
 pub use check::{Verdict, check};
 pub use describe::{Description, describe};
@@ -108,4 +118,4 @@ pub use places::Places;
 pub use predict::{predict, raw_scores, values};
 pub use prune::{Claim, Effort, PruneOptions, PruneReport, Pruning, Watch, prune};
 pub use secateur_oracle::Cancel;
-pub use verify::{Band, Progress, Question, Settled, Verification, VerifyOptions, VerifyReport, verify};
+pub use verify::{Band, Conclusion, Progress, Question, Verification, VerifyOptions, VerifyReport, verify};

@@ -8,7 +8,8 @@
 use std::sync::Mutex;
 
 use secateur::{
-    Budget, Error, ModelFile, PruneOptions, Settled, VerifyOptions, Watch, prune, prune::CertifyError, verify,
+    Budget, Conclusion, Error, ModelFile, PruneOptions, VerifyOptions, Watch, prune, prune::CertifyError,
+    verify,
 };
 use secateur_oracle::{Fault, with_fault};
 
@@ -49,5 +50,5 @@ fn the_fault_makes_the_search_go_wrong() {
     let options = VerifyOptions::default();
     let answer =
         verify(&model(), wrong.file(), &[], &options, &Budget::default(), &Default::default()).unwrap();
-    assert_eq!(answer.settled(), Settled::Refuted, "{answer:?}");
+    assert_eq!(answer.conclusion(), Conclusion::Refuted, "{answer:?}");
 }

@@ -244,6 +244,17 @@ impl ModelFile {
         each!(self, document => document.unused_trees())
     }
 
+    /// How much of the training data reached each node of each tree, by the file; `None` if the file
+    /// does not say so (ONNX), or if it is not read (CatBoost, scikit-learn). XGBoost sums second
+    /// derivatives, LightGBM counts rows.
+    pub fn covers(&self) -> Option<Vec<Vec<f64>>> {
+        match self {
+            Self::XgBoost(file) => file.covers(),
+            Self::LightGbm(file) => file.covers(),
+            _ => None,
+        }
+    }
+
     /// Are trees votes? Then an edit may change a tree's weight and structure, but all its leaves
     /// stay votes of one weight, and an intercept is a vote, too.
     pub fn votes_only(&self) -> bool {

@@ -225,6 +225,12 @@ pub struct Accumulation {
 }
 
 impl Accumulation {
+    /// Sums of this type that start from the intercept, add in the order of the file, and are not
+    /// divided.
+    pub const fn in_order(number: NumberType) -> Self {
+        Self { number, intercept: InterceptPosition::First, order: Order::File, average: None }
+    }
+
     /// The divisor of the sums: one if they are not averaged.
     pub fn divisor(&self) -> f64 {
         self.average.map_or(1.0, |average| average.divisor)

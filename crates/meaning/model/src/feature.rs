@@ -95,6 +95,11 @@ pub struct Intake {
 }
 
 impl Intake {
+    /// Every value, missing ones too, rounded to this type.
+    pub const fn everything(number: NumberType) -> Self {
+        Self { number, missing: true, infinities: true, zero_window: None }
+    }
+
     /// The largest accepted value.
     pub fn max(&self) -> f64 {
         if self.infinities { f64::INFINITY } else { self.number.max() }

@@ -17,7 +17,8 @@
 //! `exact` has numbers without rounding, `mantissa` their integers, `exact_sum` fast sums of many.
 //! `domain` says which inputs can occur (`domain/scored`: by another model's score), `accepted`
 //! puts the inputs of a claim into words, and `doubles` turns a model that rounds its inputs to f32
-//! into one that reads doubles. `label` and `matching` are about the labels of categories, `ids`
+//! into one that reads doubles. `twin` reads one model twice, on rows that differ in some columns.
+//! `label` and `matching` are about the labels of categories, `ids`
 //! has the index types.
 
 mod accepted;
@@ -37,6 +38,7 @@ mod mantissa;
 mod matching;
 mod predict;
 mod tree;
+mod twin;
 
 pub use accepted::Accepted;
 pub use band::{LocalRounding, NoMargin, Rounding};
@@ -53,3 +55,4 @@ pub use label::{Label, UnplacedLabels};
 pub use matching::{LabelError, LabelMatch};
 pub use predict::{PredictError, Predictor};
 pub use tree::{Node, Output, Split, Test, Tree, TreeBuilder};
+pub use twin::{Pairing, TwinError, twin_rows};

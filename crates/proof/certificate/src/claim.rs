@@ -1,15 +1,16 @@
 //! What a certificate claims.
 
-use secateur_model::{Cut, Domain};
+use secateur_model::{ClassId, Cut, Domain, FeatureId};
 
 use crate::digest::Digest;
 
-/// A claim about two models: a [`Statement`] that holds for every input of a domain.
+/// A claim about two models, or about one: a [`Statement`] that holds for every input of a domain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// The original model.
     pub original: Digest,
-    /// The pruned model, with its columns in the order of the original's.
+    /// The pruned model, with its columns in the order of the original's; the original itself where
+    /// the claim is about one model.
     pub pruned: Digest,
     /// What the claim says of them.
     pub statement: Statement,
@@ -18,8 +19,8 @@ pub struct Claim {
     pub domain: Domain,
 }
 
-/// What a claim says of two models.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What a claim says of two models, or of one.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
     /// Wherever the original's winner leads by more than the band, the library loading the pruned
     /// model decides as the library loading the original: by the libraries' own rules, or at cuts.
@@ -40,6 +41,63 @@ pub enum Statement {
         /// The greatest distance, a finite number of at least zero.
         within: f64,
     },
+    /// One model: the scores that its library computes are within limits.
+    Range {
+        /// The limits, ascending by output; at least one.
+        outputs: Vec<OutputRange>,
+    },
+    /// One model: its library decides one of these classes.
+    Class {
+        /// The classes, ascending; at least one, and not all that there are.
+        allowed: Vec<ClassId>,
+        /// The cut, if the decision is made at a cut instead of by the library's own rule.
+        cut: Option<Cut>,
+    },
+    /// One model on two inputs that differ in these columns only.
+    Moves {
+        /// The columns, ascending; at least one.
+        columns: Vec<FeatureId>,
+        /// What is claimed of the two inputs.
+        effect: Effect,
+    },
+}
+
+/// Limits of one score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OutputRange {
+    /// The output.
+    pub output: u32,
+    /// The score is at least this.
+    pub at_least: Option<f64>,
+    /// The score is at most this.
+    pub at_most: Option<f64>,
+}
+
+/// What moving columns does to a model's result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Effect {
+    /// No score of the two inputs is farther apart than this, as the library computes it.
+    Apart {
+        /// The greatest distance, a finite number of at least zero.
+        within: f64,
+    },
+    /// Where the winner on one input leads by more than the band, the library decides it on both.
+    Decides {
+        /// How near to the decision boundary the claim reaches.
+        band: BandClaim,
+        /// Systems may use rounding by input ([`Slack::Local`](crate::Slack)).
+        local_rounding: bool,
+    },
+    /// A score never falls when the one column, a number that is not missing, rises.
+    Rises {
+        /// The output.
+        output: u32,
+        /// It never rises, instead.
+        falls: bool,
+        /// The claim is about the numbers that the library computes, and holds because it holds for
+        /// each tree; otherwise it is about the exact sums.
+        bits: bool,
+    },
 }
 
 impl Claim {
@@ -51,28 +109,40 @@ impl Claim {
         if first { 1 } else { 2 }
     }
 
-    /// The band, if the claim is about decisions.
+    /// Is the claim about one model? Then `original` and `pruned` are the same.
+    pub fn is_about_one_model(&self) -> bool {
+        !matches!(self.statement, Statement::Decisions { .. } | Statement::Scores { .. })
+    }
+
+    /// The band, if the claim is about the decisions of two models.
     pub fn band(&self) -> Option<BandClaim> {
         match self.statement {
             Statement::Decisions { band, .. } => Some(band),
-            Statement::Scores { .. } => None,
+            _ => None,
         }
     }
 
-    /// The cuts of the two models, if the claim is about decisions at cuts.
+    /// The cuts of the two models, if the claim is about decisions at cuts; the one model's cut twice
+    /// where there is one.
     pub fn cuts(&self) -> Option<[Cut; 2]> {
         match self.statement {
             Statement::Decisions { cuts, .. } => cuts,
-            Statement::Scores { .. } => None,
+            Statement::Class { cut, .. } => cut.map(|cut| [cut, cut]),
+            _ => None,
         }
     }
 
-    /// The greatest distance, if the claim is about scores.
+    /// The greatest distance, if the claim is about the scores of two models.
     pub fn within(&self) -> Option<f64> {
         match self.statement {
-            Statement::Decisions { .. } => None,
             Statement::Scores { within } => Some(within),
+            _ => None,
         }
+    }
+
+    /// Has the claim a system for an output and a side?
+    pub(crate) fn has_score_systems(&self) -> bool {
+        matches!(self.statement, Statement::Scores { .. } | Statement::Range { .. } | Statement::Moves { .. })
     }
 }
 

@@ -6,7 +6,7 @@
 
 use num_bigint::BigUint;
 
-use crate::claim::{BandClaim, Claim, Statement};
+use crate::claim::{BandClaim, Claim, Effect, Statement};
 use crate::domain::encode_domain;
 use crate::step::{Intercept, Slack, Step};
 
@@ -34,6 +34,8 @@ pub(crate) const DUAL: u8 = 9;
 pub(crate) const CROSSING: u8 = 10;
 pub(crate) const END: u8 = 11;
 pub(crate) const SCORE_SYSTEM: u8 = 12;
+pub(crate) const CLASS_SYSTEM: u8 = 13;
+pub(crate) const SHOWN: u8 = 14;
 
 /// Appends the bytes of a step.
 pub fn encode(step: &Step, out: &mut Vec<u8>) {
@@ -71,6 +73,15 @@ pub fn encode(step: &Step, out: &mut Vec<u8>) {
             number(out, (*output).into());
             out.push(u8::from(*below));
         }
+        Step::ClassSystem { class } => {
+            extended(out, CLASS_SYSTEM);
+            number(out, (*class).into());
+        }
+        Step::Shown { output, values } => {
+            extended(out, SHOWN);
+            number(out, (*output).into());
+            floats(out, values);
+        }
         Step::Lens { multipliers } => {
             extended(out, LENS);
             numbers(out, multipliers);
@@ -81,8 +92,7 @@ pub fn encode(step: &Step, out: &mut Vec<u8>) {
         }
         Step::Point { values } => {
             extended(out, POINT);
-            number(out, values.len() as u64);
-            values.iter().for_each(|&value| float(out, value));
+            floats(out, values);
         }
         Step::Columns { intercept, columns } => {
             extended(out, COLUMNS);
@@ -143,6 +153,18 @@ pub fn encode(step: &Step, out: &mut Vec<u8>) {
 pub(crate) const DECISIONS: u8 = 0;
 pub(crate) const SCORES: u8 = 1;
 pub(crate) const CUTS: u8 = 2;
+pub(crate) const RANGE: u8 = 3;
+pub(crate) const CLASS: u8 = 4;
+pub(crate) const MOVES: u8 = 5;
+
+/// The byte that says what a claim about moved columns says of the two inputs.
+pub(crate) const APART: u8 = 0;
+pub(crate) const DECIDES: u8 = 1;
+pub(crate) const RISES: u8 = 2;
+
+/// The bits of a byte that says which limits an output has.
+pub(crate) const AT_LEAST: u8 = 1;
+pub(crate) const AT_MOST: u8 = 2;
 
 pub(crate) fn encode_claim(claim: &Claim, out: &mut Vec<u8>) {
     let version = claim.version();
@@ -151,17 +173,51 @@ pub(crate) fn encode_claim(claim: &Claim, out: &mut Vec<u8>) {
             Statement::Decisions { cuts: None, .. } => DECISIONS,
             Statement::Decisions { cuts: Some(_), .. } => CUTS,
             Statement::Scores { .. } => SCORES,
+            Statement::Range { .. } => RANGE,
+            Statement::Class { .. } => CLASS,
+            Statement::Moves { .. } => MOVES,
         });
     }
     out.extend_from_slice(&claim.original.0);
-    out.extend_from_slice(&claim.pruned.0);
-    match claim.statement {
-        Statement::Decisions { band: BandClaim::Exact, .. } => out.push(0),
-        Statement::Decisions { band: BandClaim::Score(score), .. } => {
-            out.push(1);
-            float(out, score);
+    if !claim.is_about_one_model() {
+        out.extend_from_slice(&claim.pruned.0);
+    }
+    match &claim.statement {
+        Statement::Decisions { band: own, .. } => band(out, *own),
+        Statement::Scores { within } => float(out, *within),
+        Statement::Range { outputs } => {
+            number(out, outputs.len() as u64);
+            for own in outputs {
+                number(out, own.output.into());
+                let bit = |limit: Option<f64>, bit: u8| if limit.is_some() { bit } else { 0 };
+                out.push(bit(own.at_least, AT_LEAST) | bit(own.at_most, AT_MOST));
+                own.at_least.iter().chain(&own.at_most).for_each(|&limit| float(out, limit));
+            }
         }
-        Statement::Scores { within } => float(out, within),
+        Statement::Class { allowed, cut } => {
+            ascending(out, &allowed.iter().map(|class| class.0).collect::<Vec<_>>());
+            out.push(u8::from(cut.is_some()));
+            cut.iter().for_each(|cut| [cut.score, cut.gap].into_iter().for_each(|value| float(out, value)));
+        }
+        Statement::Moves { columns, effect } => {
+            ascending(out, &columns.iter().map(|column| column.0).collect::<Vec<_>>());
+            match *effect {
+                Effect::Apart { within } => {
+                    out.push(APART);
+                    float(out, within);
+                }
+                Effect::Decides { band: own, local_rounding } => {
+                    out.push(DECIDES);
+                    band(out, own);
+                    out.push(u8::from(local_rounding));
+                }
+                Effect::Rises { output, falls, bits } => {
+                    out.push(RISES);
+                    number(out, output.into());
+                    out.extend([falls, bits].map(u8::from));
+                }
+            }
+        }
     }
     match version {
         1 => out.push(u8::from(claim.domain.is_no_missing())),
@@ -173,6 +229,16 @@ pub(crate) fn encode_claim(claim: &Claim, out: &mut Vec<u8>) {
             float(out, cut.score);
             float(out, cut.gap);
         });
+    }
+}
+
+fn band(out: &mut Vec<u8>, band: BandClaim) {
+    match band {
+        BandClaim::Exact => out.push(0),
+        BandClaim::Score(score) => {
+            out.push(1);
+            float(out, score);
+        }
     }
 }
 
@@ -200,6 +266,11 @@ pub(crate) fn number(out: &mut Vec<u8>, mut value: u64) {
 
 pub(crate) fn float(out: &mut Vec<u8>, value: f64) {
     out.extend_from_slice(&value.to_bits().to_le_bytes());
+}
+
+fn floats(out: &mut Vec<u8>, values: &[f64]) {
+    number(out, values.len() as u64);
+    values.iter().for_each(|&value| float(out, value));
 }
 
 fn numbers(out: &mut Vec<u8>, values: &[u64]) {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use secateur_model::{Accepted, Cut};
 
-use crate::claim::{BandClaim, Claim, Statement};
+use crate::claim::{BandClaim, Claim, Effect, OutputRange, Statement};
 use crate::step::{Intercept, Slack, Step};
 
 /// The number of entries of a list that are shown at most.
@@ -12,19 +12,51 @@ const SHOWN: usize = 12;
 
 /// The claim, a few lines.
 pub fn explain_claim(claim: &Claim) -> String {
-    let statement = match claim.statement {
+    let band_words = |band: BandClaim, local_rounding: bool| {
+        let band = match band {
+            BandClaim::Exact => "exact arithmetic, ties by rule".to_owned(),
+            BandClaim::Score(score) => format!("leads above {score:e}"),
+        };
+        let rounding = if local_rounding { "by input where a system says so" } else { "over all inputs" };
+        format!("band     {band}\nrounding {rounding}\n")
+    };
+    let statement = match &claim.statement {
         Statement::Scores { within } => format!("scores   at most {within:e} apart\n"),
-        Statement::Decisions { band, local_rounding, cuts } => {
-            let band = match band {
-                BandClaim::Exact => "exact arithmetic, ties by rule".to_owned(),
-                BandClaim::Score(score) => format!("leads above {score:e}"),
+        Statement::Range { outputs } => {
+            let limit = |limit: Option<f64>, side: &str| {
+                limit.map_or_else(String::new, |limit| format!(", at {side} {limit:?}"))
             };
-            let rounding = if local_rounding { "by input where a system says so" } else { "over all inputs" };
+            let words = |own: &OutputRange| {
+                let (least, most) = (limit(own.at_least, "least"), limit(own.at_most, "most"));
+                format!("range    output {}{least}{most}\n", own.output)
+            };
+            outputs.iter().take(SHOWN).map(words).collect()
+        }
+        Statement::Class { allowed, cut } => {
+            let at = cut.map_or_else(String::new, |cut| {
+                format!(", class 1 from {:?} on, certain {:e} from it", cut.score, cut.gap)
+            });
+            format!("class    one of {}{at}\n", list(allowed))
+        }
+        Statement::Moves { columns, effect } => {
+            let effect = match *effect {
+                Effect::Apart { within } => format!("scores   at most {within:e} apart\n"),
+                Effect::Decides { band, local_rounding } => band_words(band, local_rounding),
+                Effect::Rises { output, falls, bits } => {
+                    let never = if falls { "rises" } else { "falls" };
+                    let of =
+                        if bits { "as the library computes it, tree by tree" } else { "in exact arithmetic" };
+                    format!("order    the score of output {output} never {never}, {of}\n")
+                }
+            };
+            format!("moved    columns {}\n{effect}", list(columns))
+        }
+        &Statement::Decisions { band, local_rounding, cuts } => {
             let cuts = cuts.map_or_else(String::new, |[original, pruned]| {
                 let words = |cut: Cut| format!("{:?} on, certain {:e} from it", cut.score, cut.gap);
                 format!("cuts     class 1 from {}; pruned: from {}\n", words(original), words(pruned))
             });
-            format!("band     {band}\nrounding {rounding}\n{cuts}")
+            band_words(band, local_rounding) + &cuts
         }
     };
     let scope = match &claim.domain {
@@ -34,7 +66,11 @@ pub fn explain_claim(claim: &Claim) -> String {
             format!("{}; of those: {}", Accepted::OF_UNKNOWN_MODELS, parts.join("; "))
         }
     };
-    format!("original {}\npruned   {}\n{statement}scope    {scope}\n", claim.original, claim.pruned)
+    let models = match claim.is_about_one_model() {
+        true => format!("model    {}\n", claim.original),
+        false => format!("original {}\npruned   {}\n", claim.original, claim.pruned),
+    };
+    format!("{models}{statement}scope    {scope}\n")
 }
 
 /// One step in one line.
@@ -58,8 +94,13 @@ pub fn explain_step(step: &Step) -> String {
         }
         Step::ScoreSystem { output, below } => {
             let side = if *below { "below" } else { "above" };
-            format!("system: the pruned model's score of output {output} is too far {side} the original's")
+            format!(
+                "system: the pruned model's score of output {output} is too far {side} the original's (in a claim about one \
+                 model: the score is too far {side} its limit, or the score on the other input)"
+            )
         }
+        Step::ClassSystem { class } => format!("system: the model decides class {class}"),
+        Step::Shown { output, values } => format!("shown: output {output} at {}", list(values)),
         Step::Lens { multipliers } => format!("lens: rows times {}", list(multipliers)),
         Step::Narrow { axis, low, high, lens } => {
             format!("narrow: axis {axis} to cells {low}..{high}, the rest closed by lens {lens}")

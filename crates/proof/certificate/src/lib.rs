@@ -22,7 +22,7 @@ mod reader;
 mod step;
 mod writer;
 
-pub use claim::{BandClaim, Claim, Statement};
+pub use claim::{BandClaim, Claim, Effect, OutputRange, Statement};
 pub use digest::{Digest, canonical};
 pub use encode::encode;
 pub use explain::{explain_claim, explain_step};

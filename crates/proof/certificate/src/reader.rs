@@ -8,10 +8,10 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::ZlibDecoder;
 use num_bigint::BigUint;
-use secateur_model::{Cut, Domain};
+use secateur_model::{ClassId, Cut, Domain, FeatureId};
 use thiserror::Error;
 
-use crate::claim::{BandClaim, Claim, Statement};
+use crate::claim::{BandClaim, Claim, Effect, OutputRange, Statement};
 use crate::digest::Digest;
 use crate::encode as code;
 use crate::step::{CoverTerm, CutTerm, Intercept, Slack, Step};
@@ -141,18 +141,20 @@ impl<R: Read> Reader<R> {
     }
 
     fn read_claim(&mut self, version: u32) -> Result<Claim, ReadError> {
-        let about = if version > 1 { self.choice(3)? } else { code::DECISIONS };
+        let about = if version > 1 { self.choice(6)? } else { code::DECISIONS };
         let original = Digest(self.array()?);
+        if about >= code::RANGE {
+            let statement = self.read_statement(about)?;
+            let domain = self.read_domain()?;
+            return Ok(Claim { original, pruned: original, statement, domain });
+        }
         let pruned = Digest(self.array()?);
         if about == code::SCORES {
             let within = self.float()?;
             let domain = self.read_domain()?;
             return Ok(Claim { original, pruned, statement: Statement::Scores { within }, domain });
         }
-        let band = match self.choice(2)? {
-            0 => BandClaim::Exact,
-            _ => BandClaim::Score(self.float()?),
-        };
+        let band = self.band()?;
         let domain = match version {
             1 if self.choice(2)? == 0 => Domain::everything(),
             1 => Domain::no_missing(),
@@ -162,6 +164,47 @@ impl<R: Read> Reader<R> {
         let cuts = if about == code::CUTS { Some([self.cut()?, self.cut()?]) } else { None };
         let statement = Statement::Decisions { band, local_rounding, cuts };
         Ok(Claim { original, pruned, statement, domain })
+    }
+
+    /// What a claim says of one model.
+    fn read_statement(&mut self, about: u8) -> Result<Statement, ReadError> {
+        Ok(match about {
+            code::RANGE => Statement::Range { outputs: self.list(Self::output_range)? },
+            code::CLASS => {
+                let allowed = self.ascending()?.into_iter().map(ClassId).collect();
+                let cut = if self.choice(2)? == 1 { Some(self.cut()?) } else { None };
+                Statement::Class { allowed, cut }
+            }
+            _ => {
+                let columns = self.ascending()?.into_iter().map(FeatureId).collect();
+                let effect = match self.choice(3)? {
+                    code::APART => Effect::Apart { within: self.float()? },
+                    code::DECIDES => {
+                        Effect::Decides { band: self.band()?, local_rounding: self.choice(2)? == 1 }
+                    }
+                    _ => Effect::Rises {
+                        output: self.index()?,
+                        falls: self.choice(2)? == 1,
+                        bits: self.choice(2)? == 1,
+                    },
+                };
+                Statement::Moves { columns, effect }
+            }
+        })
+    }
+
+    fn output_range(&mut self) -> Result<OutputRange, ReadError> {
+        let output = self.index()?;
+        let bits = self.choice(4)?;
+        let mut limit = |bit: u8| if bits & bit != 0 { self.float().map(Some) } else { Ok(None) };
+        Ok(OutputRange { output, at_least: limit(code::AT_LEAST)?, at_most: limit(code::AT_MOST)? })
+    }
+
+    fn band(&mut self) -> Result<BandClaim, ReadError> {
+        Ok(match self.choice(2)? {
+            0 => BandClaim::Exact,
+            _ => BandClaim::Score(self.float()?),
+        })
     }
 
     fn cut(&mut self) -> Result<Cut, ReadError> {
@@ -199,8 +242,14 @@ impl<R: Read> Reader<R> {
                 slack: if self.choice(2)? == 0 { Slack::Global } else { Slack::Local },
             },
             // In other claims no step has this number.
-            code::SCORE_SYSTEM if self.claim.within().is_some() => {
+            code::SCORE_SYSTEM if self.claim.has_score_systems() => {
                 Step::ScoreSystem { output: self.index()?, below: self.choice(2)? == 1 }
+            }
+            code::CLASS_SYSTEM if matches!(self.claim.statement, Statement::Class { .. }) => {
+                Step::ClassSystem { class: self.index()? }
+            }
+            code::SHOWN if self.claim.has_score_systems() && self.claim.is_about_one_model() => {
+                Step::Shown { output: self.index()?, values: self.list(Self::float)? }
             }
             code::LENS => Step::Lens { multipliers: self.list(Self::number)? },
             code::MEET => Step::Meet { first: self.ascending()? },

@@ -23,13 +23,29 @@ pub enum Step {
         /// How the pruned model's rounding enters its row.
         slack: Slack,
     },
-    /// Begins the proof that one output's score is never too far on one side of the original's
-    /// (only in claims about scores).
+    /// Begins the proof that one output's score is never too far on one side of the original's, or of
+    /// its limit (only in claims about scores, and about the range and moved columns of one model).
     ScoreSystem {
         /// The output, as both models count them.
         output: u32,
-        /// The pruned model's score is below the original's; otherwise above it.
+        /// The pruned model's score is below the original's (the score is below its limit, or falls);
+        /// otherwise above it.
         below: bool,
+    },
+    /// Begins the proof that a model never decides this class (only in claims about the class of one
+    /// model).
+    ClassSystem {
+        /// The class.
+        class: u32,
+    },
+    /// The score of an output on one input, or how far it moves between two, which the checker
+    /// computes (only in claims about the range and about moved columns of one model).
+    Shown {
+        /// The output.
+        output: u32,
+        /// One value for each column, and then for each moved column its second value; NaN is
+        /// missing.
+        values: Vec<f64>,
     },
     /// Adds a lens to the system's table: one multiplier for each row.
     Lens {
@@ -143,6 +159,8 @@ impl Step {
             Self::Stack { .. } => "Stack",
             Self::System { .. } => "System",
             Self::ScoreSystem { .. } => "ScoreSystem",
+            Self::ClassSystem { .. } => "ClassSystem",
+            Self::Shown { .. } => "Shown",
             Self::Lens { .. } => "Lens",
             Self::Narrow { .. } => "Narrow",
             Self::Close { .. } => "Close",

@@ -145,7 +145,7 @@ fn claims_about_random_domains_are_read_back() {
         let bytes = written(&own, &[Step::Cells], true);
         let found = read(&bytes).unwrap().0;
         assert_eq!(
-            (found.original, found.pruned, found.statement),
+            (found.original, found.pruned, found.statement.clone()),
             (own.original, own.pruned, own.statement)
         );
         // The models that a domain asks for scores stay outside of the file: their digests are in it.

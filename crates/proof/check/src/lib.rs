@@ -1,5 +1,6 @@
 //! `secateur-check ORIGINAL PRUNED CERTIFICATE`: does this certificate prove that the two models
-//! decide alike, or that their scores are near?
+//! decide alike, or that their scores are near? `secateur-check MODEL CERTIFICATE`: does it prove what
+//! it says of one model?
 //!
 //! Exit codes: 0 valid; 1 invalid; 2 bad usage, or a file that cannot be read; 3 incomplete.
 
@@ -10,7 +11,9 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use secateur_certificate::{Digest, PACKING_MAGIC, PackingRecord, Reader, explain_claim, explain_step};
+use secateur_certificate::{
+    Digest, PACKING_MAGIC, PackingRecord, ReadError, Reader, explain_claim, explain_step,
+};
 use secateur_checker::{
     Asked, Limits, Scorer, Verdict, aligned, check_and_dump, check_where, check_with_threads,
 };
@@ -20,10 +23,11 @@ use secateur_source::{Packed, PackingVerdict, at_threshold, check_packing, verdi
 
 const USAGE: &str = "\
 Check a certificate that two models decide alike, or that their scores are near,
-on every input or on every input of the domain that it names; or that a packed
-model, or one written as source, has the same bits
+on every input or on every input of the domain that it names; what one model
+does there; or that a packed model, or one written as source, has the same bits
 
 Usage: secateur-check ORIGINAL PRUNED CERTIFICATE [OPTIONS]
+       secateur-check MODEL CERTIFICATE [OPTIONS]
        secateur-check MODEL PACKED.spk CERTIFICATE [OPTIONS]
        secateur-check MODEL SOURCE.c CERTIFICATE [OPTIONS]
        secateur-check --explain[=N] CERTIFICATE
@@ -193,11 +197,14 @@ fn parse(words: impl Iterator<Item = OsString>) -> Result<Option<Arguments>, Str
             Err("--kernel DIR takes no models and no other option but --json".into())
         };
     }
-    let wanted = if arguments.explain.is_some() { 1..=3 } else { 3..=3 };
-    if wanted.contains(&arguments.files.len()) && arguments.files.len() != 2 {
+    let fewest = if arguments.explain.is_some() { 1 } else { 2 };
+    if (fewest..=3).contains(&arguments.files.len()) {
         return Ok(Some(arguments));
     }
-    Err(format!("{} files given; ORIGINAL PRUNED CERTIFICATE are needed", arguments.files.len()))
+    Err(format!(
+        "{} files given; ORIGINAL PRUNED CERTIFICATE are needed, or MODEL CERTIFICATE",
+        arguments.files.len()
+    ))
 }
 
 fn threads(text: &str) -> Result<usize, String> {
@@ -230,8 +237,23 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
     if let Some(most) = arguments.explain {
         return explain(certificate, open()?, most).map(|()| (String::new(), 0));
     }
+    let unreadable = |error: ReadError| format!("{}: {error} ({})", certificate.display(), error.code());
+    let alone = arguments.files.len() == 2;
+    let packing = packing(certificate)?;
+    let one_model = match &packing {
+        Some(_) => false,
+        None => Reader::new(open()?).map_err(unreadable)?.claim().is_about_one_model(),
+    };
+    if alone != one_model {
+        let (about, files) = match one_model {
+            true => ("one model", "MODEL CERTIFICATE"),
+            false => ("two", "ORIGINAL PRUNED CERTIFICATE"),
+        };
+        return Err(format!("{}: this certificate is about {about}; give {files}", certificate.display()));
+    }
     let original = read(&arguments.files[0])?;
-    let second = second(&arguments.files[1])?;
+    // One model is both.
+    let second = if alone { None } else { Some(second(&arguments.files[1])?) };
     let asked = match &arguments.domain {
         Some(path) => {
             let told = |error| format!("{}: {error}", path.display());
@@ -245,13 +267,13 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
     let mut scorers: Vec<Scorer<'_>> =
         given.iter().map(|(model, name)| Scorer { model, name: name.as_str() }).collect();
     scorers.extend(asked.iter().flat_map(Scorer::of));
-    if let Some(bytes) = packing(certificate)? {
+    if let Some((bytes, second)) = packing.zip(second.as_ref()) {
         if arguments.dump.is_some() {
             return Err(
                 "--dump: the certificate of a packed model has no problems of its own to write".to_owned()
             );
         }
-        let packed = match &second {
+        let packed = match second {
             Second::Model(file) => Packed::File(file),
             Second::Source(bytes) => Packed::Source(bytes),
         };
@@ -266,12 +288,16 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
             arguments,
         );
     }
-    let Second::Model(pruned) = second else {
-        return Err(format!(
-            "{}: source is checked with the certificate that `secateur pack` wrote beside it, and {} is another kind",
-            arguments.files[1].display(),
-            certificate.display()
-        ));
+    let pruned = match &second {
+        None => &original,
+        Some(Second::Model(pruned)) => pruned,
+        Some(Second::Source(_)) => {
+            return Err(format!(
+                "{}: source is checked with the certificate that `secateur pack` wrote beside it, and {} is another kind",
+                arguments.files[1].display(),
+                certificate.display()
+            ));
+        }
     };
     let pruned_aligned = aligned(original.ensemble(), pruned.ensemble());
     let pruned_model = pruned_aligned.as_ref().unwrap_or(pruned.ensemble());
@@ -291,9 +317,7 @@ fn answer(arguments: &Arguments) -> Result<(String, u8), String> {
             None => check_where(models[0], models[1], &scorers, file, &limits, &|| false),
         },
     };
-    let verdict =
-        verdict.map_err(|error| format!("{}: {error} ({})", certificate.display(), error.code()))?;
-    let verdict = at_threshold(verdict, arguments.threshold, [&original, &pruned]);
+    let verdict = at_threshold(verdict.map_err(unreadable)?, arguments.threshold, [&original, pruned]);
     let verdict = verdict.asked_for(&arguments.asked(asked.as_ref()), original.ensemble());
     let code = match verdict {
         Verdict::Valid(_) => 0,

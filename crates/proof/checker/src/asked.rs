@@ -4,6 +4,7 @@ use secateur_certificate::{BandClaim, Statement};
 use secateur_model::{Domain, Ensemble};
 
 use crate::covers::covers;
+use crate::reason::ClaimKind;
 use crate::words::column_name;
 use crate::{Proved, Reason, Unproved, Verdict};
 
@@ -23,13 +24,13 @@ pub struct Asked<'a> {
 impl Proved {
     /// Why the claim says less than was asked for; the original has the names of columns.
     pub fn lacks(&self, asked: &Asked<'_>, original: &Ensemble) -> Option<Reason> {
+        let kind = ClaimKind::of(&self.claim);
+        let wanted = [(asked.band, ClaimKind::Decisions), (asked.within, ClaimKind::Scores)];
+        let other = wanted.into_iter().find(|(given, wanted)| given.is_some() && *wanted != kind);
+        if let Some((_, asked)) = other {
+            return Some(Unproved::ClaimKindAsked { found: kind, asked }.into());
+        }
         match self.claim.statement {
-            Statement::Decisions { .. } if asked.within.is_some() => {
-                return Some(Unproved::ClaimKindAsked { about_scores: false }.into());
-            }
-            Statement::Scores { .. } if asked.band.is_some() => {
-                return Some(Unproved::ClaimKindAsked { about_scores: true }.into());
-            }
             Statement::Decisions { band, .. } => {
                 if let Some(asked) = asked.band.filter(|&asked| !reaches(band, asked)) {
                     let claimed = match band {
@@ -44,6 +45,7 @@ impl Proved {
                     return Some(Unproved::ClaimWithinAsked { claimed: within, asked }.into());
                 }
             }
+            _ => {}
         }
         let claimed = &self.claim.domain;
         let left_out = || self.accepted.left_out(claimed, &column_name(original));

@@ -92,6 +92,7 @@ impl<'a> Dump<'a> {
             Question::Output { output, below } => {
                 format!("output {output} {}", if below { "below" } else { "above" })
             }
+            Question::Class { class } => format!("class {}", class.0),
         };
         let rounding = match rounding {
             RoundingSaid::Nothing => "none".to_owned(),
@@ -238,6 +239,10 @@ fn lines<'t>(text: &'t str, head: &'static str) -> Result<Lines<'t>, Unreadable>
     Ok(Box::new(all.map(|(at, text)| (at + 1, text.split(' ').collect()))))
 }
 
+/// The columns that a family may have: a certificate's list is no longer, and a cover takes memory
+/// for each of them.
+const MOST_COLUMNS: u32 = 1 << 20;
+
 /// Reads one number.
 fn number<T: std::str::FromStr>(line: usize, word: &str) -> Result<T, Unreadable> {
     // Each number has one spelling: digits, with a minus sign if it is negative.
@@ -345,8 +350,8 @@ pub fn check_dump(problem: &str, proof: &str, limits: &Limits) -> Result<Answer,
             _ => return Err(unexpected(at)),
         }
     }
-    let missing = Unreadable { line: 1, what: "the file has no axes or no sums" };
-    let (axes, sums) = axes.zip(sums).ok_or(missing)?;
+    let missing = Unreadable { line: 1, what: "the file has no axes, no sums or no rows" };
+    let (axes, sums) = axes.zip(sums).filter(|_| !rows.is_empty()).ok_or(missing)?;
     let forest = Forest::new(axes, sums, trees).map_err(|error| Unreadable { line: 1, what: error.what })?;
     let (stacks, steps) = steps_of(proof)?;
     let count = steps.len();
@@ -422,8 +427,12 @@ pub fn check_bounds_dump(text: &str, limits: &Limits) -> Result<Answer, Unreadab
             ("family", [columns, at_most, balanced, counted @ ("counted" | "free")]) if family.is_none() => {
                 let numbers = [columns, at_most, balanced].map(|word| number::<u32>(at, word));
                 let [columns, at_most, balanced] = numbers;
+                let columns = columns?;
+                if columns > MOST_COLUMNS {
+                    return Err(Unreadable { line: at, what: "a family has too many columns" });
+                }
                 let own = Constraints {
-                    columns: columns? as usize,
+                    columns: columns as usize,
                     at_most: at_most? as usize,
                     balanced: balanced? as usize,
                     counted: *counted == "counted",

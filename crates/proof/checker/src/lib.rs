@@ -1,4 +1,5 @@
-//! Accepts or refuses a certificate that two models decide alike, or that their scores are near.
+//! Accepts or refuses a certificate that two models decide alike, that their scores are near, or what
+//! one model does.
 //!
 //! `secateur-lower` says what a claim means and turns it, with the two models, into problems about
 //! whole numbers; `secateur-kernel` decides whether the steps of a certificate show that no cell
@@ -41,11 +42,11 @@ use secateur_model::Ensemble;
 
 pub use asked::{Asked, domain_not_covered};
 pub use dump::{Answer, Dump, Unreadable, check_bounds_dump, check_dump};
-pub use reason::{Reason, Unproved};
+pub use reason::{ClaimKind, Reason, Unproved};
 pub use secateur_lower::{MatchedLabels, ModelRole, Refused, Scorer, aligned, match_classes};
 use shares::Share;
 pub use shares::check_with_threads;
-pub use verdict::{ColumnBound, Limits, Proved, Verdict};
+pub use verdict::{ColumnBound, Limits, Proved, Shown, Verdict};
 
 /// Checks a certificate for these two models. The pruned model's columns have to be in the order of
 /// the original's (see [`aligned`]). An error means that this is no certificate at all.

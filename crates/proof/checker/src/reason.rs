@@ -8,6 +8,7 @@
 
 use std::fmt;
 
+use secateur_certificate::{Claim, Statement};
 use secateur_lower::{Refused, input_words, reasons};
 use secateur_model::Cut;
 
@@ -88,6 +89,38 @@ fn threshold_words(cuts: &Option<[Cut; 2]>) -> String {
     }
 }
 
+/// What a claim is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClaimKind {
+    /// The decisions of two models.
+    Decisions,
+    /// The scores of two models.
+    Scores,
+    /// One model.
+    OneModel,
+}
+
+impl ClaimKind {
+    /// What this claim is about.
+    pub fn of(claim: &Claim) -> Self {
+        match claim.statement {
+            Statement::Decisions { .. } => Self::Decisions,
+            Statement::Scores { .. } => Self::Scores,
+            Statement::Range { .. } | Statement::Class { .. } | Statement::Moves { .. } => Self::OneModel,
+        }
+    }
+}
+
+impl fmt::Display for ClaimKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Decisions => "decisions",
+            Self::Scores => "how far scores are apart",
+            Self::OneModel => "one model",
+        })
+    }
+}
+
 /// On which side of the original's scores.
 fn side(below: bool) -> &'static str {
     if below { "below" } else { "above" }
@@ -114,10 +147,8 @@ reasons! {
             ),
         };
     /// A claim about decisions was asked for and this one is about scores, or the reverse.
-    ClaimKindAsked { about_scores: bool } = "claim.kind_asked",
-        "The certificate is about {}, and a claim about {} was asked for.",
-        if *about_scores { "how far scores are apart" } else { "decisions" },
-        if *about_scores { "decisions" } else { "scores" };
+    ClaimKindAsked { found: ClaimKind, asked: ClaimKind } = "claim.kind_asked",
+        "The certificate is about {found}, and a claim about {asked} was asked for.";
     /// The claim is about decisions at another threshold than was asked for.
     ClaimThresholdAsked { claimed: Option<[Cut; 2]>, asked: Option<[Cut; 2]> } = "claim.threshold_asked",
         "The certificate is about decisions {}, and a claim about decisions {} was asked for.",
@@ -155,6 +186,13 @@ reasons! {
         "The system is that of scores {} the original's of output {output}, and {}.", side(*below),
         match expected {
             Some((output, below)) => format!("the one of scores {} those of output {output} comes next", side(*below)),
+            None => "all systems have been there".to_owned(),
+        };
+    /// The system is not that of the next class that is not allowed.
+    SystemClass { class: u32, expected: Option<u32> } = "system.class",
+        "The system is that of class {class}, and {}.",
+        match expected {
+            Some(class) => format!("the one of class {class} comes next"),
             None => "all systems have been there".to_owned(),
         };
     /// A lens does not have one multiplier for each row.

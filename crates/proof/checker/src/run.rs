@@ -1,7 +1,7 @@
 //! Follows a certificate's steps, in the order that its claim needs them.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::rc::Rc;
 
@@ -14,7 +14,7 @@ use crate::bounds::Bounds;
 use crate::dump::Dump;
 use crate::reason::{Reason, Unproved};
 use crate::shares::{Parts, Place, Share};
-use crate::verdict::{Limits, Proved};
+use crate::verdict::{Limits, Proved, Shown};
 
 /// The number of steps that are checked between two calls of `stop`. Rules whose single steps take
 /// long call it themselves.
@@ -74,8 +74,25 @@ pub(crate) fn follow(
     }
     let [_, trees] = lowered.trees();
     let bounds = Bounds::new(pair, trees, context.limits);
-    let mut run =
-        Run { pair, lowered: &lowered, pieces: &pieces, context, section: None, systems: 0, bounds, dump };
+    match lowered.holds_treewise(stop) {
+        Some(held) => {
+            if let Err(refused) = held {
+                return Ok(Err((refused.into(), None)));
+            }
+        }
+        None => return stopped(None),
+    }
+    let mut run = Run {
+        pair,
+        lowered: &lowered,
+        pieces: &pieces,
+        context,
+        section: None,
+        systems: 0,
+        bounds,
+        shown: BTreeMap::new(),
+        dump,
+    };
     while let Some(step) = next {
         if at.is_multiple_of(POLL) && stop() {
             return stopped(Some(at));
@@ -97,6 +114,7 @@ pub(crate) fn follow(
                     columns,
                     cost,
                     thresholds,
+                    shown: run.shown.into_values().flatten().collect(),
                 }));
             }
         }
@@ -151,6 +169,8 @@ struct Run<'a, 'd, 'w> {
     /// How many systems have been proved.
     systems: u64,
     bounds: Bounds<'a>,
+    /// For each output the inputs with the least and with the greatest number.
+    shown: BTreeMap<usize, Vec<Shown>>,
     dump: Option<&'d mut Dump<'w>>,
 }
 
@@ -179,7 +199,7 @@ impl Run<'_, '_, '_> {
             }
             return Ok(false);
         }
-        let about_decisions = self.pair.is_about_decisions();
+        let (about_decisions, has_bounds) = (self.pair.is_about_decisions(), self.pair.has_bounds());
         match step {
             Step::System { winner, other, slack } if about_decisions && !self.bounds.is_open() => {
                 let expected = match self.pair.question(self.systems) {
@@ -203,6 +223,19 @@ impl Run<'_, '_, '_> {
                 }
                 self.begin(asked, Slack::Global)
             }
+            Step::ClassSystem { class } => {
+                let expected = self.pair.question(self.systems);
+                match expected {
+                    Some(question @ Question::Class { class: next }) if next.0 == class => {
+                        self.begin(question, Slack::Global)
+                    }
+                    Some(Question::Class { class: next }) => {
+                        Err(Unproved::SystemClass { class, expected: Some(next.0) }.into())
+                    }
+                    _ => Err(Unproved::SystemClass { class, expected: None }.into()),
+                }
+            }
+            Step::Shown { output, values } => self.show(output, values).map(|()| false),
             Step::End { complete, .. } => {
                 // A claim that a model decides as it does itself needs no system to be proved; but
                 // if the certificate begins one, it has to prove them all.
@@ -213,14 +246,28 @@ impl Run<'_, '_, '_> {
                 }
                 Err(self.end_reason(complete))
             }
-            step if about_decisions => self.bounds.step(step, self.dump.as_deref_mut()).map(|()| false),
-            // Bounds on smaller models are about decisions.
+            step if has_bounds => self.bounds.step(step, self.dump.as_deref_mut()).map(|()| false),
+            // Bounds on smaller models are about the decisions of two models.
             step => Err(Unproved::OrderUnexpected {
                 found: step.kind(),
-                place: "between the proofs of two systems of a claim about scores",
+                place: "between the proofs of two systems of a claim about scores or about one model",
             }
             .into()),
         }
+    }
+
+    /// Computes what the library computes on an input of the claim. Of each output the least and the
+    /// greatest number are kept.
+    fn show(&mut self, output: u32, values: Vec<f64>) -> Result<(), Reason> {
+        let index = output as usize;
+        let shown = Shown { output: index, scores: self.lowered.shown(output, &values)?, values };
+        let kept = self.shown.entry(index).or_default();
+        kept.push(shown);
+        kept.sort_by(|a, b| a.number().total_cmp(&b.number()));
+        if kept.len() > 2 {
+            kept.remove(1);
+        }
+        Ok(())
     }
 
     /// Begins the proof of a system.
@@ -295,7 +342,7 @@ impl Section<'_> {
             Place::LeftOut { done: false } => return Ok(Progress::Open),
             Place::LeftOut { done: true } => return Ok(self.proof.assume()),
         }
-        // Only claims about decisions have joins.
+        // Only claims about decisions and classes have joins.
         if let (kernel::Step::Join { row, .. }, Question::Output { .. }) = (&step, self.question) {
             return Err(Unproved::JoinRow { row: *row, rows: self.rows }.into());
         }
@@ -308,6 +355,7 @@ impl Section<'_> {
         let (winner, _) = match self.question {
             Question::Classes { winner, other } => (winner.0, other.0),
             Question::Output { output, .. } => (output as u32, 0),
+            Question::Class { class } => (class.0, 0),
         };
         // The kernel has asked whether this cell is excused; here the answer is computed again, in
         // words.

@@ -50,6 +50,31 @@ pub struct Proved {
     /// A lower bound on the number of threshold splits of any ensemble that decides alike, if one
     /// was proved.
     pub thresholds: Option<u64>,
+    /// What the library computes on inputs that the certificate shows: for each output the least and
+    /// the greatest number.
+    pub shown: Vec<Shown>,
+}
+
+/// The score of an output on one input; or on two, where the claim is about moved columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shown {
+    /// The output.
+    pub output: usize,
+    /// One value for each column, and then for each moved column its second value.
+    pub values: Vec<f64>,
+    /// The score, averaged where the library averages and before any link function, on each input.
+    /// Where its file does not fix the order of addition, it is the one of the order of the file.
+    pub scores: Vec<f64>,
+}
+
+impl Shown {
+    /// The score; of two, how far the second is above the first.
+    pub fn number(&self) -> f64 {
+        match self.scores[..] {
+            [first, second] => second - first,
+            _ => self.scores[0],
+        }
+    }
 }
 
 /// A lower bound over models that are built from columns of the original.

@@ -170,8 +170,7 @@ impl Cover {
         let mut loads = vec![0u128; self.decided.len()];
         let mut total = 0u128;
         for &(cut, numerator) in terms {
-            let unknown = Refusal::CoverCut { cut, cuts: cuts.sets.len() };
-            let set = cuts.sets.get(cut as usize).ok_or(unknown)?;
+            let set = cuts.sets.get(cut as usize).ok_or(Refusal::CoverCut { cut, cuts: cuts.sets.len() })?;
             let members = || (0..self.decided.len()).filter(|item| set[item / 64] >> (item % 64) & 1 == 1);
             if members().any(|item| kept(&item)) {
                 continue;

@@ -29,7 +29,7 @@ mod wide;
 
 pub use bounds::{Constraints, Cover, Crossings, Cuts, Term};
 pub use pieces::Pieces;
-pub use problem::{Forest, Malformed, Node, Range, Row, Tree, common};
+pub use problem::{Forest, Malformed, Node, Range, Row, Tree, common, others};
 pub use proof::{Excuse, Progress, Proof, Step};
 pub use refusal::{JoinLimit, Refusal};
 pub use wide::Int;

@@ -141,11 +141,12 @@ impl<'a> Pieces<'a> {
         starts.retain(|_, runs| runs.len() > 1);
         let table = starts.len() <= 1;
         let sums = self.forest.sums() as usize;
-        // Limits the number of leaves first, so that no memory is taken that would be refused
-        // below.
+        // Limits the number of leaves first, so that no memory is taken that would be refused below
+        // (not even for one leaf, where a file names billions of sums).
         let room = self.limits.overlay_bytes.saturating_sub(self.bytes) / ((sums + 1) * VALUE_BYTES);
         let overlay = self.limits.overlay_leaves.min(room);
-        let limit = if trees.len() > 1 && !table { overlay } else { usize::MAX };
+        let limit = if trees.len() > 1 && !table { overlay } else { room };
+        let too_many_bytes = Refusal::LimitOverlay { bytes: true, limit: self.limits.overlay_bytes };
         let mut values: Vec<Int> = Vec::new();
         let joint = Joint::new(trees, self.forest.axes(), limit, |reached| {
             let first = values.len();
@@ -154,7 +155,8 @@ impl<'a> Pieces<'a> {
                 let slot = &mut values[first + *sum as usize];
                 *slot = slot.plus(value);
             }
-        })?;
+        })
+        .map_err(|refusal| if limit == room { too_many_bytes.clone() } else { refusal })?;
         let piece = self.pieces.len();
         let mut touches: Vec<(usize, Touch)> = starts
             .into_iter()
@@ -176,7 +178,7 @@ impl<'a> Pieces<'a> {
         bytes += touches.iter().map(|(_, touch)| touch.masks.len() * 8).sum::<usize>();
         self.bytes += bytes + leaves * (sums + 1) * VALUE_BYTES;
         if self.bytes > self.limits.overlay_bytes {
-            return Err(Refusal::LimitOverlay { bytes: true, limit: self.limits.overlay_bytes });
+            return Err(too_many_bytes);
         }
         for (axis, touch) in touches {
             self.touches[axis].push(touch);

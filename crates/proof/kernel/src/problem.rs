@@ -127,7 +127,7 @@ pub fn common(ours: &[Range], theirs: impl Iterator<Item = Range>) -> Vec<Range>
 }
 
 /// The cells of an axis that are not in an ascending list of ranges, in the same form.
-pub(crate) fn others(ranges: &[Range], size: u32) -> impl Iterator<Item = Range> + '_ {
+pub fn others(ranges: &[Range], size: u32) -> impl Iterator<Item = Range> + '_ {
     let starts = std::iter::once(0).chain(ranges.iter().map(|range| range.1));
     let ends = ranges.iter().map(|range| range.0).chain([size]);
     starts.zip(ends).filter(|(from, to)| from < to)

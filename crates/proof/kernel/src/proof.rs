@@ -79,7 +79,8 @@ impl<'a> Proof<'a> {
         excuse: Excuse<'a>,
         stop: &'a dyn Fn() -> bool,
     ) -> Result<Self, Refusal> {
-        if rows.iter().flat_map(|row| &row.terms).any(|(sum, _)| *sum >= pieces.forest.sums()) {
+        let mut terms = rows.iter().flat_map(|row| &row.terms);
+        if rows.is_empty() || terms.any(|(sum, _)| *sum >= pieces.forest.sums()) {
             return Err(Refusal::RowSum);
         }
         Ok(Self {
@@ -102,20 +103,17 @@ impl<'a> Proof<'a> {
             Step::Lens(_) if self.named.is_some() => return Err(Refusal::LensLate),
             Step::Lens(multipliers) => return self.add_lens(multipliers),
             Step::Meet(first) if self.named.is_none() && self.lenses.is_empty() => {
-                rules::meet::meet(self, first)?;
-                return Ok(Progress::Proved);
+                return rules::meet::meet(self, first).map(|()| Progress::Proved);
             }
             _ => {}
         }
         self.named.get_or_insert(self.lenses.len() as u32);
         match *step {
             Step::Narrow { lens, axis, low, high } => {
-                rules::boxes::narrow(self, lens, axis, low, high)?;
-                return Ok(Progress::Open);
+                return rules::boxes::narrow(self, lens, axis, (low, high)).map(|()| Progress::Open);
             }
             Step::Split { axis, cell, low_first } => {
-                rules::boxes::split(self, axis, cell, low_first)?;
-                return Ok(Progress::Open);
+                return rules::boxes::split(self, axis, cell, low_first).map(|()| Progress::Open);
             }
             Step::Close(lens) => rules::boxes::close(self, lens)?,
             Step::Cells => rules::cells::cells(self)?,

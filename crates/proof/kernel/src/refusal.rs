@@ -6,7 +6,7 @@
 #[non_exhaustive]
 #[allow(missing_docs, reason = "the comment of each refusal says what its fields are")]
 pub enum Refusal {
-    /// A row names a sum that does not exist.
+    /// There is no row, or a row names a sum that does not exist.
     RowSum,
     /// A stack without trees.
     StackEmpty,

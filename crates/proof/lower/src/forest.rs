@@ -21,6 +21,7 @@ use secateur_model::{
 use crate::inputs::looks_at_all;
 use crate::pair::{Pair, Question};
 use crate::refused::Refused;
+use crate::treewise::first_out_of_order;
 
 /// Two models and a claim, as problems about whole numbers.
 pub struct Lowered<'a> {
@@ -54,7 +55,8 @@ impl<'a> Lowered<'a> {
     pub fn new(pair: &'a Pair<'a>, stop: &dyn Fn() -> bool) -> Result<Option<Self>, Refused> {
         let models = [pair.original, pair.pruned];
         let scorers: Vec<&Ensemble> = pair.original.domain().scorers().collect();
-        let all: Vec<&Ensemble> = models.iter().chain(&scorers).copied().collect();
+        let laid = if pair.lays_second() { 2 } else { 1 };
+        let all: Vec<&Ensemble> = models[..laid].iter().chain(&scorers).copied().collect();
         let grid = Grid::new(&models).map_err(|error| match error {
             GridError::Domain(error) => Refused::ClaimDomain { error },
             GridError::Steps => Refused::ClaimSteps,
@@ -79,7 +81,7 @@ impl<'a> Lowered<'a> {
             };
             let own = |value: &f64| integer(&Exact::finite(*value), exponent);
             constants.extend(model.intercepts().iter().map(own));
-            if index == 1 {
+            if index == 1 && laid == 2 {
                 // The bounds on this model's rounding follow its sums.
                 let first = constants.len();
                 let factor = |local: &secateur_model::LocalRounding| {
@@ -97,7 +99,8 @@ impl<'a> Lowered<'a> {
         }
         let forest = Forest::new(sizes, constants.len() as u32, trees);
         let forest = forest.expect("the builder of models has checked every index");
-        let trees = models.map(|model| model.trees().len());
+        let [first, second] = models.map(|model| model.trees().len());
+        let trees = [first, if laid == 2 { second } else { 0 }];
         Ok(Some(Self { pair, grid, forest, exponent, constants, trees }))
     }
 
@@ -159,6 +162,12 @@ impl<'a> Lowered<'a> {
         self.pair.holds_at(&self.input(cell), question)
     }
 
+    /// The score of an output on an input that a certificate shows: on one, or on both inputs of a
+    /// claim about moved columns.
+    pub fn shown(&self, output: u32, values: &[f64]) -> Result<Vec<f64>, Refused> {
+        self.pair.shown(output, values)
+    }
+
     /// The index of a sum of the original (`which` is 0), of the pruned model (1), or of a bound on
     /// the pruned model's rounding (2).
     pub(crate) fn sum_of(&self, which: usize, group: usize) -> usize {
@@ -170,7 +179,20 @@ impl<'a> Lowered<'a> {
     pub(crate) fn sum_of_scorer(&self, scorer: usize, group: usize) -> usize {
         let scorers = self.pair.original.domain().scorers();
         let before: usize = scorers.take(scorer).map(Ensemble::group_count).sum();
-        self.sum_of(2, self.pair.pruned.group_count()) + before + group
+        let first = match self.pair.lays_second() {
+            true => self.sum_of(2, self.pair.pruned.group_count()),
+            false => self.pair.original.group_count(),
+        };
+        first + before + group
+    }
+
+    /// Refuses a claim about the numbers that a library computes, which holds for each tree by
+    /// itself, if it does not; other claims are not its business. `None` if `stop` says yes.
+    pub fn holds_treewise(&self, stop: &dyn Fn() -> bool) -> Option<Result<(), Refused>> {
+        let Some((output, falls)) = self.pair.treewise() else { return Some(Ok(())) };
+        let sums = [0, 1].map(|which| self.sum_of(which, output) as u32);
+        let found = first_out_of_order(&self.forest, self.trees[0], sums, falls, stop)?;
+        Some(found.map_err(|tree| Refused::TreewiseTree { tree, output, falls }))
     }
 }
 

@@ -54,15 +54,17 @@
 mod bounds;
 mod forest;
 mod inputs;
+mod one;
 mod pair;
 mod refused;
 mod rows;
 mod scores;
+mod treewise;
 
 use std::borrow::Cow;
 
-use secateur_certificate::{Claim, Digest};
-use secateur_model::{Domain, Ensemble, FeatureId, LabelMatch, Where};
+use secateur_certificate::{Claim, Digest, Effect, Statement};
+use secateur_model::{Domain, Ensemble, FeatureId, LabelMatch, Pairing, TwinError, Where};
 
 pub use bounds::{Crossing, LoweredBounds};
 pub use forest::Lowered;
@@ -98,6 +100,8 @@ pub fn aligned(original: &Ensemble, pruned: &Ensemble) -> Option<Ensemble> {
 pub struct Subject<'a> {
     original: Cow<'a, Ensemble>,
     pruned: Cow<'a, Ensemble>,
+    /// The model and its twin, where the claim is about moved columns.
+    twins: Option<Result<[Ensemble; 2], TwinError>>,
     domain: Domain,
 }
 
@@ -121,7 +125,15 @@ impl<'a> Subject<'a> {
             None => Ok(model),
         };
         let [original, pruned] = narrowed(original, pruned, &domain)?;
-        Ok(Self { original: at_cut(original, 0)?, pruned: at_cut(pruned, 1)?, domain })
+        let (original, pruned) = (at_cut(original, 0)?, at_cut(pruned, 1)?);
+        let twins = match &claim.statement {
+            Statement::Moves { columns, effect } => {
+                let steps = matches!(effect, Effect::Rises { .. });
+                Some(original.twins(columns, if steps { Pairing::Steps } else { Pairing::Free }))
+            }
+            _ => None,
+        };
+        Ok(Self { original, pruned, twins, domain })
     }
 
     /// The claim's domain, with the models whose scores it asks for.
@@ -146,8 +158,13 @@ impl<'a> Subject<'a> {
         if original.features().steps() != pruned.features().steps() {
             return Err(Refused::ClaimSteps);
         }
+        let [original, pruned] = match &self.twins {
+            None => [original, pruned],
+            Some(Ok([model, twin])) => [model, twin],
+            Some(Err(error)) => return Err(Refused::ClaimMoves { error: error.clone() }),
+        };
         let labels = LabelMatch::new(original, pruned).map_err(|error| Refused::ClaimLabels { error })?;
-        Ok(Matched { original, labels })
+        Ok(Matched { original, labels, one_model: claim.is_about_one_model() })
     }
 }
 
@@ -155,6 +172,7 @@ impl<'a> Subject<'a> {
 pub struct Matched<'a> {
     original: &'a Ensemble,
     labels: LabelMatch<'a>,
+    one_model: bool,
 }
 
 impl Matched<'_> {
@@ -163,8 +181,11 @@ impl Matched<'_> {
         Pair::new(self.original, self.labels.models(), claim)
     }
 
-    /// How labels were matched.
+    /// How labels were matched. One model's labels are its own.
     pub fn told(&self) -> MatchedLabels {
+        if self.one_model {
+            return MatchedLabels::default();
+        }
         let name = |feature: FeatureId| self.original.features().name(feature).into_owned();
         MatchedLabels {
             by_label: self.labels.by_label().map(name).collect(),

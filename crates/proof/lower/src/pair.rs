@@ -5,15 +5,18 @@
 //! by the divisor of the model's average, so that nothing has to be divided: either the distance to
 //! the threshold, or the difference of two sums.
 
-use secateur_certificate::{BandClaim, Claim, Statement};
+use secateur_certificate::{BandClaim, Claim, Effect, Statement};
 use secateur_model::{
-    ClassId, ClassLabels, Decision, Ensemble, Exact, FeatureId, LeafId, LocalRounding, Predictor,
+    ClassId, ClassLabels, Decision, Ensemble, Exact, FeatureId, LeafId, LocalRounding, Order, Predictor,
 };
 
+use crate::one::{Classes, Range};
 use crate::refused::{ModelRole, Refused};
 use crate::scores::Scores;
 
-/// The models that a certificate is about, and the numbers of its claim.
+/// The models that a certificate is about, and the numbers of its claim. Where it is about one model,
+/// both are this one; where it is about moved columns, the second is the first one's twin
+/// ([`Ensemble::twins`]).
 pub struct Pair<'a> {
     /// The original as it was read. Lower bounds on smaller models use it, because they are about
     /// the inputs that the original itself accepts.
@@ -25,12 +28,25 @@ pub struct Pair<'a> {
     pub(crate) claimed: Claimed,
     predictors: [Predictor<'a>; 2],
     one_model: bool,
+    has_bounds: bool,
 }
 
 /// The statement of the claim, with its numbers.
 pub(crate) enum Claimed {
     Decisions(Decisions),
     Scores(Scores),
+    Range(Range),
+    Class(Classes),
+    Rises(Rises),
+}
+
+/// The numbers of a claim that a score never falls.
+pub(crate) struct Rises {
+    output: usize,
+    /// It never rises, instead.
+    falls: bool,
+    /// The claim is about the numbers that the library computes.
+    bits: bool,
 }
 
 /// One system of a claim.
@@ -43,12 +59,18 @@ pub enum Question {
         /// Another class of the original.
         other: ClassId,
     },
-    /// The pruned model's score of an output is too far above the original's, or below it.
+    /// The pruned model's score of an output is too far above the original's, or below it; a score
+    /// is above its limit, or below it; the twin's score is above, or below, where it may not be.
     Output {
         /// The output.
         output: usize,
         /// The pruned model's score is below the original's; otherwise above it.
         below: bool,
+    },
+    /// The model decides a class that is not allowed.
+    Class {
+        /// The class.
+        class: ClassId,
     },
 }
 
@@ -72,19 +94,32 @@ impl<'a> Pair<'a> {
         claim: &Claim,
     ) -> Result<Self, Refused> {
         let models = [original, pruned];
-        let claimed = match claim.statement {
-            Statement::Decisions { band, local_rounding, .. } => {
+        let claimed = match &claim.statement {
+            &Statement::Decisions { band, local_rounding, .. } => {
                 Claimed::Decisions(Decisions::new(models, band, local_rounding)?)
             }
-            Statement::Scores { within } => {
+            &Statement::Scores { within } => {
                 Claimed::Scores(Scores::new(models, claim.original == claim.pruned, within)?)
             }
+            Statement::Range { outputs } => Claimed::Range(Range::new(original, outputs)?),
+            Statement::Class { allowed, .. } => Claimed::Class(Classes::new(original, allowed)?),
+            Statement::Moves { effect, .. } => match *effect {
+                Effect::Apart { within } => Claimed::Scores(Scores::of_twins(models, within)?),
+                Effect::Decides { band, local_rounding } => {
+                    Claimed::Decisions(Decisions::new(models, band, local_rounding)?)
+                }
+                Effect::Rises { output, falls, bits } => {
+                    Claimed::Rises(Rises::new(original, output, falls, bits)?)
+                }
+            },
         };
+        let has_bounds = matches!(claim.statement, Statement::Decisions { .. });
         // Equal digests mean equal models, but the two are one model only if their cuts are equal
-        // too.
+        // too. Twins are two models: they read different columns.
         let same_cuts = claim.cuts().is_none_or(|[first, second]| first == second);
-        let one_model = claim.band().is_some() && claim.original == claim.pruned && same_cuts;
-        Ok(Self { read, original, pruned, claimed, predictors: models.map(Predictor::new), one_model })
+        let one_model = has_bounds && claim.original == claim.pruned && same_cuts;
+        let predictors = models.map(Predictor::new);
+        Ok(Self { read, original, pruned, claimed, predictors, one_model, has_bounds })
     }
 
     /// Does the claim compare a model with itself? Then it holds: the band is at least the model's
@@ -98,7 +133,22 @@ impl<'a> Pair<'a> {
     pub(crate) fn local(&self) -> Option<&LocalRounding> {
         match &self.claimed {
             Claimed::Decisions(decisions) => decisions.local.as_ref(),
-            Claimed::Scores(_) => None,
+            _ => None,
+        }
+    }
+
+    /// Do the problems have the trees of the second model, too? Where the claim is about one row of
+    /// one model, they do not.
+    pub(crate) fn lays_second(&self) -> bool {
+        !matches!(self.claimed, Claimed::Range(_) | Claimed::Class(_))
+    }
+
+    /// The output of a claim about the library's own numbers that holds for each tree or not at all,
+    /// and whether its score falls.
+    pub(crate) fn treewise(&self) -> Option<(usize, bool)> {
+        match &self.claimed {
+            Claimed::Rises(own) if own.bits => Some((own.output, own.falls)),
+            _ => None,
         }
     }
 
@@ -107,9 +157,15 @@ impl<'a> Pair<'a> {
         [self.original, self.pruned]
     }
 
-    /// Is the claim about decisions? Otherwise it is about scores.
+    /// Has the claim a system for each pair of classes?
     pub fn is_about_decisions(&self) -> bool {
         matches!(self.claimed, Claimed::Decisions(_))
+    }
+
+    /// May a certificate of the claim have bounds on smaller models? Only one that compares the
+    /// decisions of two models.
+    pub fn has_bounds(&self) -> bool {
+        self.has_bounds
     }
 
     /// How many systems the claim has.
@@ -119,7 +175,11 @@ impl<'a> Pair<'a> {
                 let classes = decisions.classes.len() as u64;
                 classes * classes.saturating_sub(1)
             }
+            Claimed::Scores(scores) if scores.is_symmetric() => scores.outputs() as u64,
             Claimed::Scores(scores) => 2 * scores.outputs() as u64,
+            Claimed::Range(range) => range.sides().len() as u64,
+            Claimed::Class(classes) => classes.forbidden().len() as u64,
+            Claimed::Rises(own) => u64::from(!own.bits),
         }
     }
 
@@ -136,7 +196,17 @@ impl<'a> Pair<'a> {
                 let other = other + u64::from(other >= winner);
                 Question::Classes { winner: ClassId(winner as u32), other: ClassId(other as u32) }
             }
+            Claimed::Scores(scores) if scores.is_symmetric() => {
+                Question::Output { output: index as usize, below: false }
+            }
             Claimed::Scores(_) => Question::Output { output: (index / 2) as usize, below: index % 2 == 1 },
+            Claimed::Range(range) => {
+                let (output, below) = range.sides().nth(index as usize)?;
+                Question::Output { output, below }
+            }
+            Claimed::Class(classes) => Question::Class { class: classes.forbidden()[index as usize] },
+            // A score that never falls is nowhere below.
+            Claimed::Rises(own) => Question::Output { output: own.output, below: !own.falls },
         })
     }
 
@@ -150,9 +220,34 @@ impl<'a> Pair<'a> {
             (Claimed::Scores(scores), Question::Output { output, below }) => {
                 scores.holds([self.original, self.pruned], &self.predictors, row, output, below)
             }
+            (Claimed::Range(claimed), Question::Output { output, below }) => {
+                claimed.holds(self.original, &self.predictors[0], row, output, below)
+            }
+            (Claimed::Class(claimed), Question::Class { class }) => {
+                claimed.holds(self.original, &self.predictors[0], row, class)
+            }
+            // The claim is about exact sums, and these fall.
+            (Claimed::Rises(own), Question::Output { output, .. }) => {
+                Err(Refused::CellsFalls { input: row.to_vec(), output, falls: own.falls })
+            }
             // Every claim has systems of one kind only.
             _ => unreachable!("a claim has systems of its own kind"),
         }
+    }
+
+    /// The score of an output on this row of the claim, for each of the models that are laid out, as
+    /// the library computes it.
+    pub(crate) fn shown(&self, output: u32, values: &[f64]) -> Result<Vec<f64>, Refused> {
+        let columns = self.original.features().len();
+        let refused = || Refused::ShownInput { values: values.len(), columns, output };
+        let models = [self.original, self.pruned];
+        let count = if self.lays_second() { 2 } else { 1 };
+        if models.iter().any(|model| leaves(model, values).is_none()) {
+            return Err(refused());
+        }
+        let score =
+            |predictor: &Predictor<'_>| predictor.decided_scores(values).ok()?.get(output as usize).copied();
+        self.predictors[..count].iter().map(|own| score(own).ok_or_else(refused)).collect()
     }
 
     /// Does the library loading the pruned model decide `winner` (as the original counts classes)
@@ -200,6 +295,20 @@ impl<'a> Pair<'a> {
             let lead = Lead::of(model, winner, other);
             lead.total(&sums) > &band * &lead.divisor
         })
+    }
+}
+
+impl Rises {
+    fn new(model: &Ensemble, output: u32, falls: bool, bits: bool) -> Result<Self, Refused> {
+        let outputs = model.group_count();
+        if output as usize >= outputs {
+            return Err(Refused::ClaimRange { output, outputs, limit: None });
+        }
+        // Two calls may add in two orders; and a sum that leaves the range of its type has no order.
+        if bits && (model.accumulation().order != Order::File || model.score_rounding().is_none()) {
+            return Err(Refused::ClaimTreewise);
+        }
+        Ok(Self { output: output as usize, falls, bits })
     }
 }
 

@@ -12,7 +12,7 @@
 use std::fmt;
 
 use secateur_certificate::Digest;
-use secateur_model::{DomainError, LabelError};
+use secateur_model::{DomainError, LabelError, TwinError};
 
 /// One of the two models that a certificate is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,6 +158,22 @@ reasons! {
     ClaimWhere { digest: Box<Digest> } = "claim.where",
         "The claim is about inputs on which another model has certain scores, and that model is not given; its digest is \
          {digest}.";
+    /// The limits of a claim about the range of scores are not those of outputs of the model.
+    ClaimRange { output: u32, outputs: usize, limit: Option<f64> } = "claim.range",
+        "The claim is about output {output} of {outputs}{}: outputs are counted from 0 and ascend, and each limit is a finite \
+         number and no negative zero.",
+        limit.map_or_else(String::new, |limit| format!(" and the limit {limit:?}"));
+    /// The classes that a claim allows are not some of the model's.
+    ClaimClass { allowed: Vec<u32>, classes: usize } = "claim.class",
+        "The claim allows {} of the {classes} classes, first {:?}: they have to be some of the model's and not all, ascending.",
+        allowed.len(), allowed.first().copied().unwrap_or_default();
+    /// The moved columns do not fit the model and its domain.
+    ClaimMoves { error: TwinError } = "claim.moves",
+        "The claim is about columns that change, and they do not fit: {error}.";
+    /// A claim about the numbers of a library whose order of addition is free.
+    ClaimTreewise = "claim.treewise",
+        "The claim is about the very numbers that the library computes, and its file does not fix the order of addition, or a sum \
+         may leave the range of its number type.";
     /// A step uses rounding by input, and the claim does not announce it.
     SystemSlack { winner: u32, other: u32 } = "system.slack",
         "The system of classes {winner} and {other} uses rounding by input, which the claim does not announce.";
@@ -175,6 +191,26 @@ reasons! {
     CellsScore { input: Vec<f64>, output: usize, apart: f64, within: f64 } = "cells.score",
         "At the input {} the scores of output {output} are {apart:e} apart, or may be so by an order of addition that a \
          file does not fix, and the claim says at most {within:e}.", input_words(input);
+    /// The score of a cell is beyond its limit, or may be, by bits that the file does not fix.
+    CellsRange { input: Vec<f64>, output: usize, score: f64, limit: f64, below: bool } = "cells.range",
+        "At the input {} the score of output {output} is {score:e}, or may be by an order of addition that the file does not \
+         fix, and the claim says at {} {limit:e}.", input_words(input), if *below { "least" } else { "most" };
+    /// The library decides a class in a cell that the claim does not allow, or may.
+    CellsClass { input: Vec<f64>, class: u32 } = "cells.class",
+        "At the input {} the library decides class {class}, or may do so by an order of addition that the file does not fix, \
+         and the claim does not allow it.", input_words(input);
+    /// A score falls (rises) from a cell to the next.
+    CellsFalls { input: Vec<f64>, output: usize, falls: bool } = "cells.falls",
+        "At the input {}, of which the last value is the higher one of the moved column, the exact score of output {output} {}.",
+        input_words(input), if *falls { "rises" } else { "falls" };
+    /// A tree's own part of the score is out of order.
+    TreewiseTree { tree: usize, output: usize, falls: bool } = "treewise.tree",
+        "Tree {tree} adds {} to output {output} for some higher value of the moved column.",
+        if *falls { "more" } else { "less" };
+    /// An input that is to be shown is none of the claim's.
+    ShownInput { values: usize, columns: usize, output: u32 } = "shown.input",
+        "The input that is shown for output {output} has {values} values for {columns} columns, or the model or the claim \
+         leaves it out, or there is no such output.";
     /// A point does not have one value for each column, or the original does not accept one of
     /// them.
     PointValues { values: usize, columns: usize, unaccepted: Option<(usize, f64)> } = "point.values",

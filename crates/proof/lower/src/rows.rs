@@ -21,6 +21,7 @@ use secateur_kernel as kernel;
 use secateur_model::{ClassId, Exact, Side};
 
 use crate::forest::{Lowered, int};
+use crate::one::{Classes, Range};
 use crate::pair::{Claimed, Decisions, Lead, Question, others};
 use crate::refused::Refused;
 use crate::scores::Scores;
@@ -95,6 +96,19 @@ impl Lowered<'_> {
                 rows.push(self.too_far(claimed, output, below));
                 rows
             }
+            (Claimed::Range(claimed), Question::Output { output, below }) => {
+                let mut rows = self.in_domain()?;
+                rows.push(self.beyond(claimed, output, below));
+                rows
+            }
+            (Claimed::Class(claimed), Question::Class { class }) => {
+                let mut rows = self.in_domain()?;
+                rows.extend(
+                    others(self.pair.original, class).map(|other| self.may_win(claimed, class, other)),
+                );
+                rows
+            }
+            (Claimed::Rises(_), Question::Output { output, below }) => vec![self.falls(output, below)],
             _ => unreachable!("a claim has systems of its own kind"),
         };
         // Rounding by input counts in a finer unit, so all rows of its system use that unit.
@@ -198,6 +212,28 @@ impl Lowered<'_> {
         let terms = [(self.sum_of(1, theirs), sign * pruned), (self.sum_of(0, ours), -sign * original)];
         let terms = terms.map(|(sum, factor)| Term { sum, factor, fine: false });
         Row { terms: terms.into(), bound: claimed.bound(output), strict: true }
+    }
+}
+
+impl Lowered<'_> {
+    /// A score is above its limit, or below it.
+    fn beyond(&self, claimed: &Range, output: usize, below: bool) -> Row {
+        let term = Term { sum: self.sum_of(0, output), factor: if below { -1 } else { 1 }, fine: false };
+        Row { terms: vec![term], bound: claimed.bound(output, below), strict: true }
+    }
+
+    /// The model's lead of the class over another is not below minus its rounding.
+    fn may_win(&self, claimed: &Classes, class: ClassId, other: ClassId) -> Row {
+        let lead = Lead::of(self.pair.original, class, other);
+        let term = |&(group, factor): &(usize, i64)| Term { sum: self.sum_of(0, group), factor, fine: false };
+        Row { terms: lead.terms.iter().map(term).collect(), bound: claimed.least(&lead), strict: false }
+    }
+
+    /// The twin's exact sum is below the model's, or above it.
+    fn falls(&self, output: usize, below: bool) -> Row {
+        let sign = if below { 1 } else { -1 };
+        let term = |which: usize, factor: i64| Term { sum: self.sum_of(which, output), factor, fine: false };
+        Row { terms: vec![term(0, sign), term(1, -sign)], bound: Exact::zero(), strict: true }
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct Scores {
     groups: Vec<[usize; 2]>,
     /// For each output how far rounding can move the two libraries' scores apart.
     roundings: Vec<Exact>,
+    /// Exchanging the two models gives the same claim, so one side of each output is enough.
+    symmetric: bool,
 }
 
 impl Scores {
@@ -75,7 +77,18 @@ impl Scores {
         };
         let power = Exact::new(1.into(), -scale);
         let unit = &(&divisors[0] * &divisors[1]) * &power;
-        Ok(Self { within: limit, factors: [of_original, of_pruned], unit, groups, roundings })
+        let factors = [of_original, of_pruned];
+        Ok(Self { within: limit, factors, unit, groups, roundings, symmetric: false })
+    }
+
+    /// The scores of a model and of its twin, each with its own rounding. Whatever values two rows
+    /// hold in the moved columns, the same values exchanged are another pair of rows.
+    pub(crate) fn of_twins(models: [&Ensemble; 2], within: f64) -> Result<Self, Refused> {
+        Ok(Self { symmetric: true, ..Self::new(models, false, within)? })
+    }
+
+    pub(crate) fn is_symmetric(&self) -> bool {
+        self.symmetric
     }
 
     pub(crate) fn outputs(&self) -> usize {
@@ -140,7 +153,12 @@ fn matched_groups(original: &Ensemble, pruned: &Ensemble) -> Result<Vec<[usize; 
 
 /// The interval in which a library's score of an input lies, times the divisor: a single number if
 /// the file fixes its bits, otherwise the rounding that the leaves of this input allow.
-fn range(model: &Ensemble, predictor: &Predictor<'_>, row: &[f64], output: usize) -> Option<[Exact; 2]> {
+pub(crate) fn range(
+    model: &Ensemble,
+    predictor: &Predictor<'_>,
+    row: &[f64],
+    output: usize,
+) -> Option<[Exact; 2]> {
     let divisor = divisor(model);
     if !model.scores_vary() {
         let score = Exact::from_f64(*predictor.decided_scores(row).ok()?.get(output)?)?;

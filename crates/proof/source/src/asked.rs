@@ -1,7 +1,7 @@
 //! Requirements of a caller on a certificate that depend on the files: decisions at a threshold for
 //! probabilities, and packed models.
 
-use secateur_checker::{Asked, Proved, Reason, Unproved, Verdict, match_classes};
+use secateur_checker::{Asked, ClaimKind, Proved, Reason, Unproved, Verdict, match_classes};
 use secateur_formats::{ModelFile, cut_covers, threshold_cut};
 use secateur_model::{ClassId, Cut, Ensemble};
 
@@ -18,8 +18,10 @@ pub fn at_threshold(verdict: Verdict, asked: Option<f64>, files: [&ModelFile; 2]
     };
     match (proved.claim.cuts(), asked) {
         (None, None) => Verdict::Valid(proved),
-        (None, Some(_)) if proved.claim.within().is_some() => {
-            Verdict::Invalid { reason: Unproved::ClaimKindAsked { about_scores: true }.into(), step: None }
+        (None, Some(_)) if proved.claim.band().is_none() => {
+            let found = ClaimKind::of(&proved.claim);
+            let reason = Unproved::ClaimKindAsked { found, asked: ClaimKind::Decisions }.into();
+            Verdict::Invalid { reason, step: None }
         }
         (Some(_), None) => refused(None),
         (claimed, Some(threshold)) => {
@@ -72,7 +74,8 @@ impl QuantisedProved {
     /// A requirement that the quantised leaves are not shown to meet.
     fn lacks(&self, asked: &Asked<'_>, original: &Ensemble) -> Option<Reason> {
         if asked.band.is_some() && self.decisions.is_none() {
-            return Some(Unproved::ClaimKindAsked { about_scores: true }.into());
+            let (found, asked) = (ClaimKind::Scores, ClaimKind::Decisions);
+            return Some(Unproved::ClaimKindAsked { found, asked }.into());
         }
         if let Some(asked) = asked.within.filter(|&asked| self.within > asked) {
             return Some(Unproved::ClaimWithinAsked { claimed: self.within, asked }.into());

@@ -1,9 +1,9 @@
 //! A verdict about files as JSON, as `secateur-check --json` prints it.
 
-use secateur_certificate::{BandClaim, Intercept, Statement};
-use secateur_checker::{ColumnBound, Proved, Reason, Verdict};
+use secateur_certificate::{BandClaim, Effect, Intercept, OutputRange, Statement};
+use secateur_checker::{ColumnBound, Proved, Reason, Shown, Verdict};
 use secateur_formats::DomainFile;
-use secateur_model::Ensemble;
+use secateur_model::{ClassId, Ensemble};
 use serde_json::{Value, json};
 
 use crate::{PackingProved, PackingReason, PackingVerdict, QuantisedProved};
@@ -33,15 +33,15 @@ impl PackingVerdict {
 }
 
 fn packing_claim(proved: &PackingProved, original: &Ensemble) -> Value {
-    let outcome = match proved.pruning.as_ref().map(|pruning| pruning.claim.statement) {
+    let outcome = match proved.pruning.as_ref().map(|pruning| &pruning.claim.statement) {
         _ if proved.quantised.is_some() => match &proved.quantised {
             Some(QuantisedProved { decisions: Some(_), .. }) => "same_decisions",
             _ if proved.pruning.is_some() => "scores_within_of_pruned",
             _ => "scores_within",
         },
         None => "same_bits",
-        Some(Statement::Decisions { .. }) => "same_decisions",
         Some(Statement::Scores { .. }) => "scores_within",
+        Some(_) => "same_decisions",
     };
     json!({
         "kind": match (&proved.pruning, &proved.quantised) {
@@ -75,10 +75,17 @@ fn claim_json(proved: &Proved, original: &Ensemble) -> Value {
     json!({
         "original": proved.claim.original.to_string(),
         "pruned": proved.claim.pruned.to_string(),
-        "about": if proved.claim.within().is_some() { "scores" } else { "decisions" },
+        "about": match proved.claim.statement {
+            Statement::Decisions { .. } => "decisions",
+            Statement::Scores { .. } => "scores",
+            Statement::Range { .. } => "range",
+            Statement::Class { .. } => "class",
+            Statement::Moves { .. } => "moves",
+        },
         "band": proved.claim.band().map(|band| json!({"exact": band == BandClaim::Exact, "score": band.score()})),
         "within": proved.claim.within(),
         "cuts": proved.claim.cuts().map(|cuts| cuts.map(|cut| json!({"score": cut.score, "gap": cut.gap}))),
+        "one_model": one_model_json(proved, original),
         "scope": proved.accepted.scope(domain),
         "inputs": proved.inputs(original),
         "domain": (!domain.is_everything()).then(|| DomainFile::of(domain, original.features()).to_json()),
@@ -93,6 +100,55 @@ fn claim_json(proved: &Proved, original: &Ensemble) -> Value {
         "cost": proved.cost.as_ref().map(bound),
         "threshold_splits": proved.thresholds,
     })
+}
+
+/// What a claim says of one model; null for a claim about two.
+fn one_model_json(proved: &Proved, model: &Ensemble) -> Value {
+    let shown = || -> Value {
+        let one = |own: &Shown| {
+            json!({"output": own.output, "values": own.values.iter().map(|&v| number(v)).collect::<Vec<_>>(),
+                "scores": own.scores.iter().map(|&v| number(v)).collect::<Vec<_>>()})
+        };
+        proved.shown.iter().map(one).collect()
+    };
+    match &proved.claim.statement {
+        Statement::Decisions { .. } | Statement::Scores { .. } => Value::Null,
+        Statement::Range { outputs } => {
+            let one = |own: &OutputRange| json!({"output": own.output, "at_least": own.at_least, "at_most": own.at_most});
+            json!({"range": outputs.iter().map(one).collect::<Vec<_>>(), "shown": shown()})
+        }
+        Statement::Class { allowed, .. } => {
+            let text = |&class: &ClassId| model.classes().text(class).into_owned();
+            json!({"classes": allowed.iter().map(text).collect::<Vec<_>>()})
+        }
+        Statement::Moves { columns, effect } => {
+            let names: Vec<String> =
+                columns.iter().map(|&column| model.features().name(column).into_owned()).collect();
+            let effect = match *effect {
+                Effect::Apart { within } => json!({"scores": "apart", "within": within}),
+                Effect::Decides { band, .. } => {
+                    json!({"decisions": {"exact": band == BandClaim::Exact, "score": band.score()}})
+                }
+                Effect::Rises { output, falls, bits } => json!({
+                    "scores": if falls { "never rise" } else { "never fall" },
+                    "output": output,
+                    "bits": bits,
+                }),
+            };
+            json!({"columns": names, "effect": effect, "shown": shown()})
+        }
+    }
+}
+
+/// A number; as text where JSON has none for it.
+fn number(value: f64) -> Value {
+    if value.is_finite() {
+        json!(value)
+    } else if value.is_nan() {
+        Value::Null
+    } else {
+        json!(value.to_string())
+    }
 }
 
 fn intercept_word(intercept: Intercept) -> &'static str {

@@ -38,7 +38,9 @@
 use std::borrow::Cow;
 
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, QuantisedStep, ReadError};
-use secateur_checker::{Limits, Proved, Reason, Scorer, Unproved, Verdict, aligned, check_with_threads};
+use secateur_checker::{
+    ClaimKind, Limits, Proved, Reason, Scorer, Unproved, Verdict, aligned, check_with_threads,
+};
 use secateur_formats::Link;
 use secateur_formats::ModelFile;
 use secateur_model::{ClassLabels, Ensemble, Node, NodeId, Split, Test, Tree};
@@ -313,6 +315,11 @@ fn judged(
                 Ok(Verdict::Valid(proved)) if proved.claim.cuts().is_some() => {
                     let reason =
                         Unproved::ClaimThresholdAsked { claimed: proved.claim.cuts(), asked: None }.into();
+                    return Err(wrong(PackingReason::Pruning { reason, step: None }));
+                }
+                Ok(Verdict::Valid(proved)) if proved.claim.is_about_one_model() => {
+                    let (found, asked) = (ClaimKind::OneModel, ClaimKind::Decisions);
+                    let reason = Unproved::ClaimKindAsked { found, asked }.into();
                     return Err(wrong(PackingReason::Pruning { reason, step: None }));
                 }
                 Ok(Verdict::Valid(proved)) => pruning = Some(proved),

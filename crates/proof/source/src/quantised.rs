@@ -17,9 +17,7 @@
 //! sums, even if the original's library compares rounded probabilities.
 
 use secateur_formats::Link;
-use secateur_model::{
-    Accumulation, Decision, Ensemble, EnsembleBuilder, Exact, InterceptPosition, NumberType, Order, Output,
-};
+use secateur_model::{Accumulation, Decision, Ensemble, EnsembleBuilder, Exact, NumberType, Output};
 
 use super::read::{SourceFile, signed};
 use super::same::{Read, same};
@@ -187,12 +185,7 @@ fn rebuilt(
     intercepts: Vec<f64>,
     leaves: impl Fn(usize) -> Vec<f64>,
 ) -> Option<Ensemble> {
-    let accumulation = Accumulation {
-        number: NumberType::F64,
-        intercept: InterceptPosition::First,
-        order: Order::File,
-        average: None,
-    };
+    let accumulation = Accumulation::in_order(NumberType::F64);
     let decision = match *original.decision() {
         rule @ (Decision::Threshold { .. } | Decision::Scores(_)) => rule,
         _ => Decision::Argmax,

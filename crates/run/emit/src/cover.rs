@@ -9,7 +9,7 @@ use crate::write::float;
 
 /// Rows with their expected results.
 #[derive(Clone, Copy, Debug)]
-pub struct Cover<'a> {
+pub struct CoverRows<'a> {
     /// One row after the other.
     pub rows: &'a [f64],
     /// The expected results of the functions, for each row.
@@ -28,7 +28,7 @@ pub(crate) struct Changes {
     pub(crate) values: Vec<f64>,
 }
 
-impl Cover<'_> {
+impl CoverRows<'_> {
     /// The rows as changes, in numbers of the type `input`; a row has `width` columns.
     pub(crate) fn changes(&self, width: usize, input: NumberType) -> Changes {
         let mut changes = Changes { counts: Vec::new(), features: Vec::new(), values: Vec::new() };
@@ -77,7 +77,7 @@ pub fn cover_test(
     model: &Ensemble,
     name: &str,
     header: &str,
-    cover: &Cover<'_>,
+    cover: &CoverRows<'_>,
 ) -> Result<String, EmitError> {
     let (input, sums) = (model.intake().number, model.accumulation().number);
     let (width, outputs) = (model.features().len().max(1), model.group_count());
@@ -206,7 +206,7 @@ fn table(text: &mut String, kind: &str, name: &str, tokens: &[String]) {
 
 /// A Rust program that tests the module in the file `module` on the machine on which it runs. It
 /// prints the result and ends with 0 if every bit is right, 1 otherwise.
-pub fn rust_cover_test(model: &Ensemble, module: &str, cover: &Cover<'_>) -> String {
+pub fn rust_cover_test(model: &Ensemble, module: &str, cover: &CoverRows<'_>) -> String {
     let (input, sums) = (model.intake().number, model.accumulation().number);
     let (width, outputs) = (model.features().len().max(1), model.group_count());
     let count = cover.rows.len() / width;

@@ -15,16 +15,16 @@
 //! `web` the files that stand beside a WebAssembly module.
 
 mod cover;
-mod layout;
 mod quantise;
 mod rows;
+mod tables;
 mod web;
 mod write;
 
-pub use cover::{Cover, Expected, cover_test, rust_cover_test};
-pub use layout::NodeLayout;
+pub use cover::{CoverRows, Expected, cover_test, rust_cover_test};
 pub use quantise::LeafBits;
 pub use rows::{cover_rows, cover_rows_watched};
+pub use tables::NodeLayout;
 pub use web::{PAGE_START, WRAPPER_START, Web, page, wasm_cover_test, wrapper};
 pub use write::{DECLARATIONS_START, Emitted, Form, Style, declarations, emit};
 

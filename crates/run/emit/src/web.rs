@@ -7,7 +7,7 @@
 use secateur_formats::Link;
 use secateur_model::{ClassId, ClassLabels, Ensemble, FeatureId, NumberType};
 
-use crate::cover::{Changes, Cover, Expected};
+use crate::cover::{Changes, CoverRows, Expected};
 
 /// The first line of every wrapper.
 pub const WRAPPER_START: &str =
@@ -64,7 +64,7 @@ pub fn page(web: &Web<'_>, module: &[u8]) -> String {
 /// A program for Node that tests the module in the file `file`. It prints the result and ends with
 /// 0 if every bit is right, 1 otherwise. If leaves are quantised, `model` must be the model that
 /// the file computes.
-pub fn wasm_cover_test(model: &Ensemble, file: &str, cover: &Cover<'_>) -> String {
+pub fn wasm_cover_test(model: &Ensemble, file: &str, cover: &CoverRows<'_>) -> String {
     let input = model.intake().number;
     let width = model.features().len().max(1);
     let Changes { counts, features, values } = cover.changes(width, input);

@@ -11,8 +11,8 @@ use secateur_source::{
 };
 
 use crate::EmitError;
-use crate::layout::{Layout, NodeLayout};
 use crate::quantise::LeafBits;
+use crate::tables::{NodeLayout, Tables};
 
 /// The kind of file to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,12 +162,12 @@ void {name}_raw(const {input} *row, {sums} *scores);
 }
 
 /// The tables, and the head of the file that describes them.
-fn laid_out(model: &Ensemble, style: Style<'_>) -> Result<(Layout, Head), EmitError> {
+fn laid_out(model: &Ensemble, style: Style<'_>) -> Result<(Tables, Head), EmitError> {
     let Style { form, name, leaves, keys, nodes, probabilities } = style;
     if !is_name(name) {
         return Err(EmitError::Name(name.to_owned()));
     }
-    let mut layout = Layout::new(model, leaves)?;
+    let mut layout = Tables::new(model, leaves)?;
     if form == Form::Wasm {
         // A module has no function for probabilities; the wrapper computes them if the model has
         // any.
@@ -206,7 +206,7 @@ pub(crate) fn plain(note: &str) -> String {
     note.chars().map(|letter| if allowed(letter) { letter } else { '_' }).collect()
 }
 
-fn number(language: Language, layout: &Layout, name: &str) -> String {
+fn number(language: Language, layout: &Tables, name: &str) -> String {
     if let Some(limit) = layout.limit.filter(|_| name == "limit") {
         return limit.to_string();
     }
@@ -229,7 +229,7 @@ fn number(language: Language, layout: &Layout, name: &str) -> String {
 }
 
 /// Writes a table; returns how many bytes it has once it is compiled.
-fn table(text: &mut String, head: &Head, layout: &Layout, name: &'static str, entries: Entries) -> usize {
+fn table(text: &mut String, head: &Head, layout: &Tables, name: &'static str, entries: Entries) -> usize {
     let of_float = |number| if number == NumberType::F32 { 4 } else { 8 };
     let (kind, size, tokens): (&str, usize, Vec<String>) = match entries {
         Entries::Float(number) => {

@@ -81,6 +81,10 @@ pub enum PredictError {
     /// The library computes the values from the scores and from numbers that the file does not
     /// have.
     ValuesUnknown,
+    /// The file has no covers of its nodes, without which there are no contributions.
+    NoCovers,
+    /// A path asks about more different columns than contributions are computed for.
+    TooDeep,
     /// The result needs the exponential function, which is missing without the features `std` and
     /// `libm`.
     NeedsStd,
@@ -125,6 +129,13 @@ impl fmt::Display for PredictError {
                 "the scores of an isolation forest are sums of path lengths, and what its library makes of them is not in the file; ask \
                  for the raw scores",
             ),
+            Self::NoCovers => f.write_str(
+                "this packed file has no covers, without which there are no contributions; pack the model with \
+                 contributions=True (--contributions)",
+            ),
+            Self::TooDeep => {
+                f.write_str("a path of this model has more than 4096 steps or asks about more than 128 columns, too many for contributions")
+            }
             Self::NeedsStd => {
                 f.write_str("this needs the exponential function (feature std)")
             }

@@ -215,6 +215,9 @@ pub struct File {
     pub nodes: Vec<u32>,
     /// The values of the leaves of all trees, in the order of their nodes.
     pub leaves: Vec<f64>,
+    /// For each node how much of the training data reached it, if the file says so. It changes no
+    /// prediction; contributions are computed from it.
+    pub covers: Option<Vec<f64>>,
 }
 
 const MAX_FEATURES: u32 = 1 << 24;
@@ -339,9 +342,13 @@ fn content_of(r: &mut Reader<'_>) -> Result<File, LoadError> {
         trees: Vec::new(),
         nodes: Vec::new(),
         leaves: Vec::new(),
+        covers: None,
     };
     trees(r, &mut file)?;
     leaves(r, &mut file)?;
+    if !r.is_empty() {
+        file.covers = Some(covers(r, &file)?);
+    }
     Ok(file)
 }
 
@@ -785,3 +792,44 @@ fn leaves(r: &mut Reader<'_>, file: &mut File) -> Result<(), LoadError> {
     }
     Ok(())
 }
+
+/// The part after the leaves, which a file may have: a cover for each node.
+fn covers(r: &mut Reader<'_>, file: &File) -> Result<Vec<f64>, LoadError> {
+    let wide = match r.byte()? {
+        1 => false,
+        2 => true,
+        _ => return Err(LoadError::Trailing),
+    };
+    let mut covers = Vec::new();
+    for _ in 0..file.nodes.len() {
+        let cover = if wide { r.f64()? } else { f64::from(f32::from_le_bytes(r.array()?)) };
+        if !(cover >= 0.0 && cover.is_finite()) {
+            return Err(LoadError::Invalid("a cover is no finite number from zero on"));
+        }
+        covers.push(cover);
+    }
+    for tree in &file.trees {
+        let nodes = &file.nodes[tree.nodes.clone()];
+        let covers = &covers[tree.nodes.clone()];
+        // The splits on the path whose right child is still to come.
+        let mut waiting: Vec<usize> = Vec::new();
+        for (at, &node) in nodes.iter().enumerate() {
+            if node != LEAF {
+                if covers[at] == 0.0 {
+                    return Err(LoadError::Invalid("a split that no data reached"));
+                }
+                waiting.push(at);
+            } else if let Some(split) = waiting.pop() {
+                // The libraries round sums of covers; nothing else may differ.
+                let both = covers[split + 1] + covers[at + 1];
+                if both > covers[split] * (1.0 + COVER_SLACK) {
+                    return Err(LoadError::Invalid("children with more cover than their parent"));
+                }
+            }
+        }
+    }
+    Ok(covers)
+}
+
+/// By how much the covers of two children may exceed that of their parent, relative to it.
+const COVER_SLACK: f64 = 1.0 / 1024.0;

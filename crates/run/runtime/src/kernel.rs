@@ -7,30 +7,78 @@
 //! would panic instead of reading elsewhere.
 
 use alloc::vec::Vec;
+#[cfg(feature = "std")]
+use core::ops::Range;
 
 use crate::error::PredictError;
-use crate::large::{ABREAST, Column};
+use crate::large::{self, Found, Half, Large};
 use crate::meaning::Number;
 use crate::model::Model;
-use crate::plan::{ALL, CHUNK, Values, Word};
+use crate::plan::{ALL, Values, Word};
+use crate::read::{self, Output, Tile};
 use crate::rows::AnyRows;
-use crate::scalar;
-use crate::sliced::{Bytes, Floats32, Floats64, Mask, PLANES, ROWS, Ranks, Sliced, Table, Tree};
+use crate::sliced::{Bytes, Floats32, Floats64, Mask, PLANES, ROWS, Search, Sliced, Table, Tree, Wide};
 
-/// The operations of an instruction set on blocks.
+/// The operations of an instruction set on blocks. All of them take the number of rows that a block
+/// has, and may leave anything in the places of other rows.
 pub(crate) trait Instructions {
     /// A tree with more splits than this is walked; three times as many are allowed if the masks of
     /// all tests are kept.
     fn most_splits(&self) -> u16;
     /// Replaces values within the window by zero. Returns whether any value is missing and whether
     /// any is zero.
-    fn look32(&self, values: &mut Floats32, window: Option<f64>) -> (bool, bool);
-    fn look64(&self, values: &mut Floats64, window: Option<f64>) -> (bool, bool);
+    fn look32(&self, values: &mut Floats32, window: Option<f64>, rows: usize) -> (bool, bool);
+    fn look64(&self, values: &mut Floats64, window: Option<f64>, rows: usize) -> (bool, bool);
     /// The number of thresholds that each value is above; 0 for NaN.
-    fn rank32(&self, table: &Table<f32>, values: &Floats32, ranks: &mut Bytes);
-    fn rank64(&self, table: &Table<f64>, values: &Floats64, ranks: &mut Bytes);
+    fn rank32(&self, table: &Table<f32>, values: &Floats32, ranks: &mut Bytes, rows: usize);
+    fn rank64(&self, table: &Table<f64>, values: &Floats64, ranks: &mut Bytes, rows: usize);
+    /// The same for any number of thresholds; anything for NaN.
+    fn search32(&self, search: &Search<f32>, values: &Floats32, ranks: &mut Wide, rows: usize);
+    fn search64(&self, search: &Search<f64>, values: &Floats64, ranks: &mut Wide, rows: usize);
+    /// Reads sixteen columns from this one on, as f32 or as f64; the columns from `next` on come
+    /// after them. Returns false, and reads nothing, if this instruction set has no faster way than
+    /// to copy one column after the other.
+    fn turn32(&self, rows: &AnyRows<'_>, column: usize, next: usize, to: &mut [Floats32]) -> bool {
+        let _ = (rows, column, next, to);
+        false
+    }
+    fn turn64(&self, rows: &AnyRows<'_>, column: usize, next: usize, to: &mut [Floats64]) -> bool {
+        let _ = (rows, column, next, to);
+        false
+    }
+    /// Up to this number of tests, the masks of a feature are made from its values, which are f32 or
+    /// f64.
+    fn most_direct(&self, short: bool) -> usize {
+        let _ = short;
+        0
+    }
+    /// For each number, the rows whose value is not at most the number; a missing value counts as
+    /// at most every number if `missing_left`, else as above it.
+    fn compare32(
+        &self,
+        numbers: &[f32],
+        missing_left: bool,
+        values: &Floats32,
+        masks: &mut [Mask],
+        rows: usize,
+    ) {
+        let _ = (numbers, missing_left, values, masks, rows);
+    }
+    fn compare64(
+        &self,
+        numbers: &[f64],
+        missing_left: bool,
+        values: &Floats64,
+        masks: &mut [Mask],
+        rows: usize,
+    ) {
+        let _ = (numbers, missing_left, values, masks, rows);
+    }
+    /// The byte at each place of the table, of which only the row's bit is left. Places are below
+    /// sixteen.
+    fn look_up(&self, table: &[u8; 16], places: &Bytes, bits: &Bytes, to: &mut Bytes, rows: usize);
     /// For each test, the rows that it sends right.
-    fn test(&self, words: &[Word], bytes: &[Bytes], masks: &mut [Mask]);
+    fn test(&self, words: &[Word], bytes: &[Bytes], masks: &mut [Mask], rows: usize);
     /// The number of each row's leaf, as one mask for each of its bits.
     #[expect(clippy::too_many_arguments, reason = "what a thread needs for its blocks, part by part")]
     fn find(
@@ -42,29 +90,85 @@ pub(crate) trait Instructions {
         masks: &mut [Mask],
         slots: &mut [Mask],
         planes: &mut [Mask; PLANES],
+        rows: usize,
     );
     /// Adds the value of each row's leaf. The number of values is a power of two, whose logarithm
     /// is the number of planes that are read.
-    fn add32(&self, values: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32);
-    fn add64(&self, values: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64);
+    fn add32(&self, values: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32, rows: usize);
+    fn add64(&self, values: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64, rows: usize);
 }
 
-/// Memory that a thread needs for its blocks.
-struct Scratch {
-    values32: Vec<Floats32>,
-    values64: Vec<Floats64>,
+/// Memory that a thread needs for its blocks. Its size depends only on the model and on the
+/// instruction set's decisions, so that it can be used again for the next rows.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    tile: Tile,
     bytes: Vec<Bytes>,
-    columns: Vec<Column>,
+    columns: Vec<Half>,
     masks: Vec<Mask>,
     slots: Vec<Mask>,
     sums32: Vec<Floats32>,
     sums64: Vec<Floats64>,
     most_splits: u16,
+    /// Are the masks of all tests kept?
+    kept: bool,
+}
+
+/// Memory of calls that have ended, for the next ones: fresh memory costs more than a small batch.
+/// There is at most one piece for each thread that has used the model at the same time.
+#[derive(Default)]
+pub(crate) struct Pool {
+    #[cfg(feature = "std")]
+    free: std::sync::Mutex<Vec<Scratch>>,
+}
+
+impl Pool {
+    /// Calls `work` with memory that nobody else uses meanwhile.
+    pub(crate) fn with<R>(&self, work: impl FnOnce(&mut Scratch) -> R) -> R {
+        #[cfg(feature = "std")]
+        {
+            let free = || self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut scratch = free().pop().unwrap_or_default();
+            let result = work(&mut scratch);
+            free().push(scratch);
+            result
+        }
+        #[cfg(not(feature = "std"))]
+        work(&mut Scratch::default())
+    }
+}
+
+impl Clone for Pool {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl core::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Pool")
+    }
 }
 
 /// If there are at most this many tests, the masks of all of them are kept for a block; otherwise
 /// each tree makes its own masks.
 const KEPT: usize = 1 << 14;
+
+const ZERO32: Floats32 = Floats32([[0.0; 16]; 32]);
+const ZERO64: Floats64 = Floats64([[0.0; 8]; 64]);
+
+/// A tree with more splits than this is walked.
+fn most_splits(instructions: &dyn Instructions, sliced: &Sliced) -> u16 {
+    // Kept masks are made once for all trees, so that they are worth their cost for larger trees,
+    // too.
+    instructions.most_splits() * if sliced.words.len() <= KEPT { 3 } else { 1 }
+}
+
+/// Is every tree walked?
+pub(crate) fn walks_all(instructions: &dyn Instructions, sliced: &Sliced) -> bool {
+    let most_splits = most_splits(instructions, sliced);
+    sliced.trees.iter().all(|tree| tree.is_walked(most_splits))
+}
 
 /// The sums of all rows, block by block.
 pub(crate) fn sums(
@@ -72,137 +176,112 @@ pub(crate) fn sums(
     model: &Model,
     sliced: &Sliced,
     rows: AnyRows<'_>,
+    scratch: &mut Scratch,
     scores: &mut [f64],
 ) -> Result<(), PredictError> {
     let groups = model.outputs();
-    let features = model.plan.features.len();
     let few = sliced.words.len() <= KEPT;
-    // Kept masks are made once for all trees, so that they are worth their cost for larger trees,
-    // too.
-    let most_splits = instructions.most_splits() * if few { 3 } else { 1 };
+    let most_splits = most_splits(instructions, sliced);
     let walks = sliced.trees.iter().any(|tree| tree.is_walked(most_splits));
     // If every tree is walked, neither bytes nor masks are needed.
-    let slices = sliced.trees.iter().any(|tree| !tree.is_walked(most_splits));
-    let columns = match &sliced.large {
-        Some(large) if walks => large.room(),
-        None if walks => return model.scalar_sums(&rows, scores),
-        _ => Vec::new(),
-    };
+    let mut slices = sliced.trees.iter().any(|tree| !tree.is_walked(most_splits));
+    let large = if walks { model.large() } else { None };
+    if walks && large.is_none() {
+        return model.scalar_sums(&rows, scores);
+    }
+    slices &= !large.is_some_and(Large::walks_all);
     let kept = slices && few;
-    let (zero32, zero64) = (Floats32([[0.0; 16]; 32]), Floats64([[0.0; 8]; 64]));
-    let narrow = model.file.domain.number == Number::F32;
-    let narrow_sums = model.file.sums.number == Number::F32;
-    let mut scratch = Scratch {
-        values32: alloc::vec![zero32; if narrow { features } else { 0 }],
-        values64: alloc::vec![zero64; if narrow { 0 } else { features }],
-        bytes: alloc::vec![Bytes([[0; 64]; 8]); if slices { model.plan.columns } else { 0 }],
-        columns,
-        masks: alloc::vec![Mask::NONE; if kept { sliced.words.len() } else { sliced.most_tests }],
-        slots: alloc::vec![Mask::NONE; sliced.slots],
-        sums32: alloc::vec![zero32; if narrow_sums { groups } else { 0 }],
-        sums64: alloc::vec![zero64; if narrow_sums { 0 } else { groups }],
-        most_splits,
-    };
+    scratch.tile.make_room(model.file.domain.number);
+    if let (Some(large), false) = (large, slices) {
+        return large::sums(instructions, model, large, &rows, &mut scratch.tile, scores);
+    }
+    let no_bytes = kept && read::needs_no_bytes(instructions, model, sliced, &rows);
+    scratch.bytes.resize(if no_bytes { 0 } else { model.plan.columns }, Bytes([[0; 64]; 8]));
+    scratch.columns.resize(large.map_or(0, |large| large.room(ROWS)), Half::default());
+    scratch.make_room(model, sliced, kept, most_splits);
     for (block, scores) in scores.chunks_mut(ROWS * groups).enumerate() {
         let first = block * ROWS;
         let part = rows.part(first..first + scores.len() / groups);
         check(model, &part, first)?;
-        read(instructions, model, sliced, &part, &mut scratch);
-        if kept {
-            // The first mask belongs to the test that sends every row left; it is never set.
-            instructions.test(&sliced.words[1..], &scratch.bytes, &mut scratch.masks[1..]);
-        }
-        match &sliced.values {
-            Values::F32(values) => add32(instructions, model, sliced, values, kept, &mut scratch, scores),
-            Values::F64(values) => add64(instructions, model, sliced, values, kept, &mut scratch, scores),
-        }
+        let mut out = Output {
+            large: large.map(|large| (large, &mut scratch.columns[..])),
+            bytes: &mut scratch.bytes,
+            masks: kept.then_some((sliced, &mut scratch.masks[..])),
+        };
+        read::read(instructions, model, &part, &mut scratch.tile, &mut out);
+        add(instructions, model, sliced, large, scratch, scores);
     }
     Ok(())
 }
 
-/// Reads the rows of a block and writes their bytes.
-fn read(
+/// The sums of sparse rows, for a model that [`takes_sparse`]. `read` makes the masks of a block.
+#[cfg(feature = "std")]
+pub(crate) fn sparse_sums(
     instructions: &dyn Instructions,
     model: &Model,
     sliced: &Sliced,
-    rows: &AnyRows<'_>,
-    s: &mut Scratch,
+    read: &dyn Fn(Range<usize>, &mut [Mask]),
+    scratch: &mut Scratch,
+    scores: &mut [f64],
 ) {
-    let (file, plan) = (&model.file, &model.plan);
-    let count = rows.count();
-    // 64 rows at a time, so that the rows stay in the cache while each column is read out of them.
-    for start in (0..count).step_by(64) {
-        let tile = rows.part(start..count.min(start + 64));
-        for (index, feature) in plan.features.iter().enumerate() {
-            match file.domain.number {
-                Number::F32 => {
-                    tile.read32(feature.index, &mut s.values32[index].0.as_flattened_mut()[start..])
-                }
-                Number::F64 => {
-                    tile.read64(feature.index, &mut s.values64[index].0.as_flattened_mut()[start..])
-                }
-            }
-        }
+    let groups = model.outputs();
+    scratch.bytes.clear();
+    scratch.make_room(model, sliced, true, most_splits(instructions, sliced));
+    for (block, scores) in scores.chunks_mut(ROWS * groups).enumerate() {
+        let first = block * ROWS;
+        read(first..first + scores.len() / groups, &mut scratch.masks);
+        add(instructions, model, sliced, None, scratch, scores);
     }
-    for (index, feature) in plan.features.iter().enumerate() {
-        let window = file.domain.zero_window;
-        let (missing, zeros) = match file.domain.number {
-            Number::F32 => instructions.look32(&mut s.values32[index], window),
-            Number::F64 => instructions.look64(&mut s.values64[index], window),
-        };
-        let value = |row: usize| match file.domain.number {
-            Number::F32 => f64::from(s.values32[index].0[row / 16][row % 16]),
-            Number::F64 => s.values64[index].0[row / 8][row % 8],
-        };
-        if let (Some(large), false) = (&sliced.large, s.columns.is_empty()) {
-            for row in 0..count {
-                large.write(file, plan, index, value(row), &mut s.columns, row);
-            }
-        }
-        if s.bytes.is_empty() {
-            continue;
-        }
-        if scalar::write_categories(file, feature, (0..count).map(value), &mut s.bytes) {
-            continue;
-        }
-        let mut ranks = Bytes([[0; 64]; 8]);
-        match &model.ranks[index] {
-            Ranks::Two32(table) if feature.specials.is_empty() => {
-                instructions.rank32(table, &s.values32[index], &mut ranks);
-            }
-            Ranks::Two64(table) if feature.specials.is_empty() => {
-                instructions.rank64(table, &s.values64[index], &mut ranks);
-            }
-            _ => {
-                for row in 0..count {
-                    scalar::write_bytes(file, feature, value(row), &mut s.bytes, row);
-                }
-                continue;
-            }
-        }
-        let most = feature.thresholds.len().min(CHUNK) as u8;
-        for variant in &feature.variants {
-            let bytes = &mut s.bytes[variant.column as usize];
-            *bytes = ranks;
-            if !(missing || zeros && variant.zero_left.is_some()) {
-                continue;
-            }
-            for row in 0..count {
-                let value = value(row);
-                let left = match variant.zero_left {
-                    _ if value.is_nan() => variant.missing_left,
-                    Some(left) if value == 0.0 => left,
-                    _ => continue,
-                };
-                bytes.0[row / 64][row % 64] = if left { 0 } else { most };
-            }
-        }
+}
+
+/// Can masks be made from the values that sparse rows have? They are if all are kept, if all tests
+/// compare with numbers, and if no tree is walked.
+#[cfg(feature = "std")]
+pub(crate) fn takes_sparse(instructions: &dyn Instructions, model: &Model, sliced: &Sliced) -> bool {
+    let most_splits = most_splits(instructions, sliced);
+    let domain = model.file.domain;
+    sliced.words.len() <= KEPT
+        && model.file.categories.is_empty()
+        && domain.missing
+        && domain.infinities
+        && sliced.direct.iter().all(|direct| !direct.is_empty())
+        && !sliced.trees.iter().any(|tree| tree.is_walked(most_splits))
+}
+
+impl Scratch {
+    /// Makes room for masks and sums.
+    fn make_room(&mut self, model: &Model, sliced: &Sliced, kept: bool, most_splits: u16) {
+        let groups = model.outputs();
+        let narrow_sums = model.file.sums.number == Number::F32;
+        self.masks.resize(if kept { sliced.words.len() } else { sliced.most_tests.max(1) }, Mask::NONE);
+        // With all masks kept, the first one belongs to the test that sends every row left.
+        self.masks[0] = Mask::NONE;
+        self.slots.resize(sliced.slots, Mask::NONE);
+        self.sums32.resize(if narrow_sums { groups } else { 0 }, ZERO32);
+        self.sums64.resize(if narrow_sums { 0 } else { groups }, ZERO64);
+        self.most_splits = most_splits;
+        self.kept = kept;
+    }
+}
+
+/// Adds up the trees for a block that has been read.
+fn add(
+    instructions: &dyn Instructions,
+    model: &Model,
+    sliced: &Sliced,
+    large: Option<&Large>,
+    scratch: &mut Scratch,
+    scores: &mut [f64],
+) {
+    match &sliced.values {
+        Values::F32(values) => add32(instructions, model, sliced, large, values, scratch, scores),
+        Values::F64(values) => add64(instructions, model, sliced, large, values, scratch, scores),
     }
 }
 
 /// Refuses the values that the library refuses. Most libraries accept nearly everything, so that
 /// there is little to do.
-fn check(model: &Model, rows: &AnyRows<'_>, first: usize) -> Result<(), PredictError> {
+pub(crate) fn check(model: &Model, rows: &AnyRows<'_>, first: usize) -> Result<(), PredictError> {
     let domain = model.file.domain;
     let narrow = domain.number == Number::F32;
     if domain.missing && domain.infinities && model.file.categories.is_empty() {
@@ -210,6 +289,9 @@ fn check(model: &Model, rows: &AnyRows<'_>, first: usize) -> Result<(), PredictE
     }
     for start in (0..rows.count()).step_by(64) {
         let tile = rows.part(start..rows.count().min(start + 64));
+        if tile.is_plain(narrow) {
+            continue;
+        }
         for feature in 0..rows.width() {
             if !tile.any_odd(feature, narrow) {
                 continue;
@@ -232,40 +314,49 @@ macro_rules! add {
             instructions: &dyn Instructions,
             model: &Model,
             sliced: &Sliced,
+            large: Option<&Large>,
             values: &[$number],
-            kept: bool,
             s: &mut Scratch,
             scores: &mut [f64],
         ) {
             let groups = model.outputs();
+            let rows = scores.len() / groups;
+            let mut found = large.map(|_| Found::new());
             let last = model.file.sums.intercept_last;
             for (sums, &intercept) in s.$sums.iter_mut().zip(&model.file.intercepts) {
                 *sums = $block([[if last { 0.0 } else { intercept as $number }; $lanes]; ROWS / $lanes]);
             }
             let mut planes = [Mask::NONE; PLANES];
-            for (tree, root) in sliced.trees.iter().zip(&model.plan.roots) {
+            for (index, tree) in sliced.trees.iter().enumerate() {
                 let of_tree =
                     if tree.group == ALL { 0..groups } else { tree.group as usize..tree.group as usize + 1 };
                 if tree.is_walked(s.most_splits) {
-                    let (Values::$variant(of_leaves), Some(large)) = (&model.plan.values, &sliced.large)
+                    let (Values::$variant(of_leaves), Some(large), Some(found)) =
+                        (&model.plan.values, large, &mut found)
                     else {
-                        return;
+                        continue;
                     };
-                    for first in (0..scores.len() / groups).step_by(ABREAST) {
-                        let leaves = large.leaves(&model.plan, root, &s.columns, first);
-                        for (row, leaf) in (first..).zip(leaves) {
-                            for (group, at) in of_tree.clone().zip(leaf..) {
-                                s.$sums[group].0[row / $lanes][row % $lanes] += of_leaves[at];
-                            }
+                    for (row, leaf) in large.leaves(index, &s.columns, rows, found).enumerate() {
+                        for (group, at) in of_tree.clone().zip(leaf..) {
+                            s.$sums[group].0[row / $lanes][row % $lanes] += of_leaves[at];
                         }
                     }
                     continue;
                 }
-                instructions.find(tree, sliced, kept, &s.bytes, &mut s.masks, &mut s.slots, &mut planes);
+                instructions.find(
+                    tree,
+                    sliced,
+                    s.kept,
+                    &s.bytes,
+                    &mut s.masks,
+                    &mut s.slots,
+                    &mut planes,
+                    rows,
+                );
                 let size = 1usize << tree.planes;
                 for (group, at) in of_tree.zip(0..) {
                     let table = &values[tree.values + at * size..][..size];
-                    instructions.$name(table, &planes, &mut s.$sums[group]);
+                    instructions.$name(table, &planes, &mut s.$sums[group], rows);
                 }
             }
             if let Some(scale) = model.file.sums.scale {
@@ -325,23 +416,31 @@ macro_rules! chosen {
 macro_rules! kernel {
     ($(#[$enable:meta])*) => {
         use crate::plan::Word;
-        use crate::sliced::{PLANES, Shape, Sliced, Tree};
+        use crate::sliced::{PLANES, Search, Shape, Sliced, Tree, Wide};
 
-        kernel!(@number look32, add32, f32, few32, Floats32, $(#[$enable])*);
-        kernel!(@number look64, add64, f64, few64, Floats64, $(#[$enable])*);
+        kernel!(@number look32, add32, search32, above32, splat32, f32, few32, Floats32, $(#[$enable])*);
+        kernel!(@number look64, add64, search64, above64, splat64, f64, few64, Floats64, $(#[$enable])*);
 
         $(#[$enable])*
-        fn test(words: &[Word], bytes: &[Bytes], masks: &mut [Mask]) {
+        fn look_up(table: &[u8; 16], places: &Bytes, bits: &Bytes, to: &mut Bytes, rows: usize) {
+            let parts = to.0.iter_mut().zip(&places.0).zip(&bits.0).take(rows.div_ceil(64));
+            parts.for_each(|((to, places), bits)| *to = picked(table, places, bits));
+        }
+
+        $(#[$enable])*
+        fn test(words: &[Word], bytes: &[Bytes], masks: &mut [Mask], rows: usize) {
             for (mask, word) in masks.iter_mut().zip(words) {
-                *mask = compare(&bytes[word.column()], word.rank());
+                *mask = compare(&bytes[word.column()], word.rank(), rows);
             }
         }
 
         /// The number of each row's leaf, as one mask for each of its bits.
         $(#[$enable])*
-        fn find(tree: &Tree, sliced: &Sliced, kept: bool, bytes: &[Bytes], masks: &mut [Mask], slots: &mut [Mask], planes: &mut [Mask; PLANES]) {
+        #[expect(clippy::too_many_arguments, reason = "as in the trait")]
+        fn find(tree: &Tree, sliced: &Sliced, kept: bool, bytes: &[Bytes], masks: &mut [Mask], slots: &mut [Mask], planes: &mut [Mask; PLANES], rows: usize) {
             let count = match tree.shape {
                 Shape::Perfect(depth) => (1usize << depth) - 1,
+                Shape::Level(depth) => depth as usize,
                 Shape::Reach(splits) => splits as usize,
                 Shape::Walk => return,
             };
@@ -349,12 +448,17 @@ macro_rules! kernel {
             if !kept {
                 for (mask, &test) in masks.iter_mut().zip(tests) {
                     let word = sliced.words[test as usize];
-                    *mask = if test == 0 { Mask::NONE } else { compare(&bytes[word.column()], word.rank()) };
+                    *mask = if test == 0 { Mask::NONE } else { compare(&bytes[word.column()], word.rank(), rows) };
                 }
             }
             let masks = &*masks;
             match tree.shape {
                 Shape::Perfect(depth) => perfect(depth, tests, kept, masks, planes),
+                Shape::Level(_) => {
+                    for (level, (plane, &test)) in planes[..count].iter_mut().rev().zip(tests).enumerate() {
+                        *plane = masks[if kept { test as usize } else { level }];
+                    }
+                }
                 _ => {
                     let children = &sliced.children[tree.children..tree.children + count];
                     reach(tests, children, kept, masks, slots, planes, tree.planes as usize);
@@ -435,13 +539,13 @@ macro_rules! kernel {
         }
     };
 
-    (@number $look:ident, $add:ident, $number:ty, $few:ident, $block:ident, $(#[$enable:meta])*) => {
+    (@number $look:ident, $add:ident, $search:ident, $above:ident, $splat:ident, $number:ty, $few:ident, $block:ident, $(#[$enable:meta])*) => {
         $(#[$enable])*
-        fn $look(values: &mut $block, window: Option<f64>) -> (bool, bool) {
+        fn $look(values: &mut $block, window: Option<f64>, rows: usize) -> (bool, bool) {
             let (mut missing, mut zero) = (false, false);
             // No magnitude is at most -1, so that without a window nothing becomes zero.
             let window = window.unwrap_or(-1.0);
-            for value in values.0.as_flattened_mut() {
+            for value in &mut values.0.as_flattened_mut()[..rows] {
                 if f64::from(value.abs()) <= window {
                     *value = 0.0;
                 }
@@ -452,28 +556,44 @@ macro_rules! kernel {
         }
 
         $(#[$enable])*
-        fn $add(values: &[$number], planes: &[Mask; PLANES], sums: &mut $block) {
+        fn $search(search: &Search<$number>, values: &$block, ranks: &mut Wide, rows: usize) {
+            // Four rows side by side, so that one waits for its node while others compare.
+            let (values, ranks) = (values.0.as_flattened().as_chunks::<4>().0, ranks.0.as_chunks_mut::<4>().0);
+            for (ranks, values) in ranks.iter_mut().zip(values).take(rows.div_ceil(4)) {
+                let mut at = [0usize; 4];
+                for level in &search.levels {
+                    for (at, &value) in at.iter_mut().zip(values) {
+                        *at = 16 * *at + $above($splat(value), &level[*at]) as usize;
+                    }
+                }
+                ranks.iter_mut().zip(at).for_each(|(rank, at)| *rank = at as u32 + search.below);
+            }
+        }
+
+        $(#[$enable])*
+        fn $add(values: &[$number], planes: &[Mask; PLANES], sums: &mut $block, rows: usize) {
             let count = values.len().trailing_zeros() as usize;
-            if $few(values, planes, sums) {
+            if $few(values, planes, sums, rows) {
                 return;
             }
+            let sums = &mut sums.0.as_flattened_mut()[..rows];
             if count <= 6 {
                 let mut full = [0.0; 64];
                 full[..values.len()].copy_from_slice(values);
-                let low = expand(&planes[..8], count);
-                let rows = sums.0.as_flattened_mut().iter_mut().zip(low.0.as_flattened());
+                let low = expand(&planes[..8], count, rows);
+                let rows = sums.iter_mut().zip(low.0.as_flattened());
                 rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize & 63]);
             } else if count <= 8 {
                 let mut full = [0.0; 256];
                 full[..values.len()].copy_from_slice(values);
-                let low = expand(&planes[..8], count);
-                let rows = sums.0.as_flattened_mut().iter_mut().zip(low.0.as_flattened());
+                let low = expand(&planes[..8], count, rows);
+                let rows = sums.iter_mut().zip(low.0.as_flattened());
                 rows.for_each(|(sum, &leaf)| *sum += full[leaf as usize]);
             } else {
-                let low = expand(&planes[..8], 8);
-                let high = expand(&planes[8..], count - 8);
+                let low = expand(&planes[..8], 8, rows);
+                let high = expand(&planes[8..], count - 8, rows);
                 let leaves = low.0.as_flattened().iter().zip(high.0.as_flattened());
-                let rows = sums.0.as_flattened_mut().iter_mut().zip(leaves);
+                let rows = sums.iter_mut().zip(leaves);
                 rows.for_each(|(sum, (&low, &high))| *sum += values[usize::from(low) | usize::from(high) << 8]);
             }
         }
@@ -491,27 +611,56 @@ macro_rules! kernel {
 }
 
 /// Implements [`Instructions`] for a type of the module. `$call` is the macro that calls the
-/// functions that `kernel!` has written there.
+/// functions that `kernel!` has written there. `direct` adds the operations that only some
+/// instruction sets have, of the module's functions with these names.
 macro_rules! instructions {
-    ($type:ident, $call:ident) => {
+    (@more $call:ident) => {};
+    (@more $call:ident direct) => {
+        fn turn32(&self, rows: &AnyRows<'_>, column: usize, next: usize, to: &mut [Floats32]) -> bool {
+            $call!(turn32(rows, column, next, to))
+        }
+        fn turn64(&self, rows: &AnyRows<'_>, column: usize, next: usize, to: &mut [Floats64]) -> bool {
+            $call!(turn64(rows, column, next, to))
+        }
+        fn most_direct(&self, short: bool) -> usize {
+            MOST_DIRECT[usize::from(!short)]
+        }
+        fn compare32(&self, numbers: &[f32], missing_left: bool, values: &Floats32, masks: &mut [Mask], rows: usize) {
+            $call!(compare32(numbers, missing_left, values, masks, rows))
+        }
+        fn compare64(&self, numbers: &[f64], missing_left: bool, values: &Floats64, masks: &mut [Mask], rows: usize) {
+            $call!(compare64(numbers, missing_left, values, masks, rows))
+        }
+    };
+    ($type:ident, $call:ident $(, $more:ident)?) => {
         impl crate::kernel::Instructions for $type {
+            crate::kernel::instructions!(@more $call $($more)?);
             fn most_splits(&self) -> u16 {
                 MOST_SPLITS
             }
-            fn look32(&self, values: &mut Floats32, window: Option<f64>) -> (bool, bool) {
-                $call!(look32(values, window))
+            fn look32(&self, values: &mut Floats32, window: Option<f64>, rows: usize) -> (bool, bool) {
+                $call!(look32(values, window, rows))
             }
-            fn look64(&self, values: &mut Floats64, window: Option<f64>) -> (bool, bool) {
-                $call!(look64(values, window))
+            fn look64(&self, values: &mut Floats64, window: Option<f64>, rows: usize) -> (bool, bool) {
+                $call!(look64(values, window, rows))
             }
-            fn rank32(&self, table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
-                $call!(rank32(table, values, ranks))
+            fn rank32(&self, table: &Table<f32>, values: &Floats32, ranks: &mut Bytes, rows: usize) {
+                $call!(rank32(table, values, ranks, rows))
             }
-            fn rank64(&self, table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
-                $call!(rank64(table, values, ranks))
+            fn rank64(&self, table: &Table<f64>, values: &Floats64, ranks: &mut Bytes, rows: usize) {
+                $call!(rank64(table, values, ranks, rows))
             }
-            fn test(&self, words: &[Word], bytes: &[Bytes], masks: &mut [Mask]) {
-                $call!(test(words, bytes, masks))
+            fn search32(&self, search: &Search<f32>, values: &Floats32, ranks: &mut Wide, rows: usize) {
+                $call!(search32(search, values, ranks, rows))
+            }
+            fn search64(&self, search: &Search<f64>, values: &Floats64, ranks: &mut Wide, rows: usize) {
+                $call!(search64(search, values, ranks, rows))
+            }
+            fn look_up(&self, table: &[u8; 16], places: &Bytes, bits: &Bytes, to: &mut Bytes, rows: usize) {
+                $call!(look_up(table, places, bits, to, rows))
+            }
+            fn test(&self, words: &[Word], bytes: &[Bytes], masks: &mut [Mask], rows: usize) {
+                $call!(test(words, bytes, masks, rows))
             }
             fn find(
                 &self,
@@ -522,14 +671,15 @@ macro_rules! instructions {
                 masks: &mut [Mask],
                 slots: &mut [Mask],
                 planes: &mut [Mask; PLANES],
+                rows: usize,
             ) {
-                $call!(find(tree, sliced, kept, bytes, masks, slots, planes))
+                $call!(find(tree, sliced, kept, bytes, masks, slots, planes, rows))
             }
-            fn add32(&self, values: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32) {
-                $call!(add32(values, planes, sums))
+            fn add32(&self, values: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32, rows: usize) {
+                $call!(add32(values, planes, sums, rows))
             }
-            fn add64(&self, values: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64) {
-                $call!(add64(values, planes, sums))
+            fn add64(&self, values: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64, rows: usize) {
+                $call!(add64(values, planes, sums, rows))
             }
         }
     };

@@ -22,16 +22,17 @@
 //! # Where to read
 //! `model` is the entry. `file` reads and checks a packed file (with `bytes`), `meaning` says what
 //! its scores become, and `plan` makes the tables that are fast: thresholds become ranks, trees
-//! become nodes. `rows` is a caller's table; `cover` makes rows that reach everything, for the
+//! become nodes. `rows` and `sparse` are a caller's table; `cover` makes rows that reach everything, for the
 //! self-test.
 //!
 //! `batch` chooses the way to compute and shares rows among threads: `scalar` (no special
 //! instructions), `single` (one row through 64 trees at once), `sliced` (trees as masks, for many
-//! rows), `large` (rows side by side through large trees). `kernel` evaluates 512 rows at a time;
-//! each instruction set brings a few operations for it, and everything else is compiled once.
+//! rows), `large` (rows side by side through large trees). `kernel` evaluates 512 rows at a time,
+//! which `read` turns into columns, ranks and masks; each instruction set brings a few operations
+//! for it, and everything else is compiled once.
 //! `path` names the instruction sets, `portable`, `x86` and `arm` (SSE4.2, AVX2, AVX-512 and NEON)
 //! have them; these and `exponential`, which may call C, hold the only unsafe code. `decide` turns
-//! scores into classes.
+//! scores into classes, `contributions` says what each column contributes to them.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 
@@ -41,6 +42,7 @@ extern crate alloc;
 mod arm;
 mod batch;
 mod bytes;
+mod contributions;
 mod cover;
 mod decide;
 mod error;
@@ -53,11 +55,14 @@ mod model;
 mod path;
 mod plan;
 mod portable;
+mod read;
 mod rows;
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod single;
 mod sliced;
+#[cfg(feature = "std")]
+mod sparse;
 #[cfg(all(test, feature = "std"))]
 mod tests;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -65,6 +70,7 @@ mod vectors;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use contributions::Contributions;
 pub use cover::{AIMED, hash_of_scores};
 pub use error::{LoadError, PredictError};
 pub use file::MAGIC;
@@ -72,6 +78,8 @@ pub use meaning::{Decision, Labels, Link, Number, Value};
 pub use model::{Model, SelfTest};
 pub use path::Path;
 pub use rows::{Float, Rows};
+#[cfg(feature = "std")]
+pub use sparse::SparseRows;
 
 /// The content of a packed file, as this crate reads it before it runs it. It is public for
 /// `secateur-formats`, so that a check of a packed file is about what is run; it is not a stable

@@ -3,11 +3,14 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::batch;
 use crate::bytes::Checksum;
 use crate::cover;
 use crate::decide;
 use crate::error::{LoadError, PredictError};
 use crate::file::{self, File, Label};
+use crate::kernel::Pool;
+use crate::large::Large;
 use crate::meaning::{Decision, Labels, Link, Number, Value};
 use crate::path::Path;
 use crate::plan::Plan;
@@ -16,6 +19,8 @@ use crate::scalar;
 #[cfg(target_arch = "x86_64")]
 use crate::single::Single;
 use crate::sliced::{Ranks, Sliced};
+#[cfg(feature = "std")]
+use crate::sparse::SparseRows;
 
 /// A packed model.
 #[derive(Clone, Debug)]
@@ -27,6 +32,9 @@ pub struct Model {
     /// Made when a block is evaluated for the first time; rows that come one at a time do not need
     /// it.
     sliced: Made<Sliced>,
+    /// Made when a tree is walked for the first time; `None` if this model cannot have it.
+    large: Made<Option<Large>>,
+    pub(crate) pool: Pool,
     /// Made when a row comes alone for the first time; `None` if this model cannot have it.
     #[cfg(target_arch = "x86_64")]
     single: Made<Option<Single>>,
@@ -80,6 +88,8 @@ impl Model {
             plan.features.iter().map(|feature| Ranks::new(&feature.thresholds, wide)).collect();
         Ok(Self {
             sliced: Made::new(|| Sliced::new(&plan, file.intercepts.len())),
+            pool: Pool::default(),
+            large: Made::new(|| Large::new(&file, &plan)),
             #[cfg(target_arch = "x86_64")]
             single: Made::new(|| Single::new(&plan, &ranks, file.domain.zero_window)),
             file,
@@ -90,6 +100,11 @@ impl Model {
 
     pub(crate) fn sliced(&self) -> &Sliced {
         self.sliced.get(|| Sliced::new(&self.plan, self.outputs()))
+    }
+
+    /// The layout for trees that are walked, if this model can have it.
+    pub(crate) fn large(&self) -> Option<&Large> {
+        self.large.get(|| Large::new(&self.file, &self.plan)).as_ref()
     }
 
     /// The layout for one row at a time, if this model can have it.
@@ -212,8 +227,30 @@ impl Model {
         threads: usize,
         scores: &mut [f64],
     ) -> Result<(), PredictError> {
-        self.check_shape(&rows, scores)?;
-        crate::batch::sums_by_threads(self, path, T::any(rows), threads, scores)?;
+        self.check_size(rows.count(), rows.width(), scores)?;
+        batch::by_threads(rows.count(), self.outputs(), threads, scores, |part, scores| {
+            batch::sums(self, path, T::any(rows.part(part)), scores)
+        })?;
+        if let Some((divisor, true)) = self.file.sums.average {
+            self.divide(scores, divisor);
+        }
+        Ok(())
+    }
+
+    /// As [`raw_scores_by_threads`](Self::raw_scores_by_threads), of sparse rows. Most models work
+    /// on the values that are present; the others get a few rows at a time with all values.
+    #[cfg(feature = "std")]
+    pub fn raw_scores_of_sparse<T: Float>(
+        &self,
+        path: Path,
+        rows: SparseRows<'_, T>,
+        threads: usize,
+        scores: &mut [f64],
+    ) -> Result<(), PredictError> {
+        self.check_size(rows.count(), rows.width(), scores)?;
+        batch::by_threads(rows.count(), self.outputs(), threads, scores, |part, scores| {
+            batch::sparse_sums(self, path, &rows.part(part), scores)
+        })?;
         if let Some((divisor, true)) = self.file.sums.average {
             self.divide(scores, divisor);
         }
@@ -369,11 +406,11 @@ impl Model {
         }
     }
 
-    fn check_shape<T: Float>(&self, rows: &Rows<'_, T>, scores: &[f64]) -> Result<(), PredictError> {
-        if rows.width() != self.features() {
-            return Err(PredictError::Width { found: rows.width(), expected: self.features() });
+    fn check_size(&self, count: usize, width: usize, scores: &[f64]) -> Result<(), PredictError> {
+        if width != self.features() {
+            return Err(PredictError::Width { found: width, expected: self.features() });
         }
-        let expected = rows.count().saturating_mul(self.outputs());
+        let expected = count.saturating_mul(self.outputs());
         if scores.len() != expected {
             return Err(PredictError::Output { found: scores.len(), expected });
         }
@@ -386,8 +423,8 @@ impl Model {
         rows: Rows<'_, T>,
         scores: &mut [f64],
     ) -> Result<(), PredictError> {
-        self.check_shape(&rows, scores)?;
-        crate::batch::sums(self, path, T::any(rows), scores)
+        self.check_size(rows.count(), rows.width(), scores)?;
+        batch::sums(self, path, T::any(rows), scores)
     }
 
     pub(crate) fn scalar_sums(&self, rows: &AnyRows<'_>, scores: &mut [f64]) -> Result<(), PredictError> {

@@ -34,9 +34,46 @@ pub(crate) struct Feature {
     pub(crate) plain: bool,
     /// The position in `File::categories`, if the feature is categorical.
     pub(crate) category: Option<usize>,
+    /// If all tests are sets with codes below 64: the bytes of all their columns for each code, then
+    /// for a category that is in no set, then for a missing value. Otherwise empty.
+    pub(crate) of_codes: Vec<u8>,
+    /// The same for each test: a bit for each of these entries, eight in a byte.
+    pub(crate) sets: Vec<[u8; 16]>,
 }
 
+/// The entries of `Feature::of_codes` after the codes.
+pub(crate) const NO_CODE: u8 = 64;
+pub(crate) const MISSING_CODE: u8 = 65;
+
 impl Feature {
+    /// The entry of `of_codes` for a value that the library accepts.
+    #[inline]
+    pub(crate) fn entry(&self, file: &File, value: f64) -> u8 {
+        let Some(category) = self.category.map(|at| &file.categories[at]) else { return NO_CODE };
+        let code = if value.is_nan() { None } else { category.rule.code(value) };
+        match code {
+            None if value.is_nan() || category.unseen_is_missing => MISSING_CODE,
+            Some(code) if code < 64 => code as u8,
+            _ => NO_CODE,
+        }
+    }
+
+    /// The bytes of `of_codes`, one entry after the other.
+    fn bytes_of_codes(&self) -> Vec<u8> {
+        let few = self.specials.iter().all(|special| matches!(special.question, Question::Few { .. }));
+        if !few || self.category.is_none() || !self.variants.is_empty() {
+            return Vec::new();
+        }
+        let byte = |entry: u8, special: &Special| {
+            let code = (entry < NO_CODE).then_some(u32::from(entry));
+            let missing = entry == MISSING_CODE;
+            // The answer of a set depends on the code alone.
+            let left = if missing { special.missing_left } else { special.question.left(0.0, code) };
+            u8::from(!left)
+        };
+        (0..=MISSING_CODE).flat_map(|entry| self.specials.iter().map(move |of| byte(entry, of))).collect()
+    }
+
     /// The number of thresholds that a number is above; it must not be NaN. Every number is above
     /// the NaN that may come first.
     #[inline]
@@ -273,6 +310,8 @@ fn features(file: &File) -> Result<(Vec<Feature>, Vec<Word>, usize), LoadError> 
                 specials: Vec::new(),
                 plain: false,
                 category,
+                of_codes: Vec::new(),
+                sets: Vec::new(),
             });
         }
         if let (Some(feature), Tests::Numbers(numbers)) = (features.last_mut(), &column.tests)
@@ -350,6 +389,16 @@ fn features(file: &File) -> Result<(Vec<Feature>, Vec<Word>, usize), LoadError> 
     for feature in &mut features {
         let sides = feature.variants.iter().all(|variant| variant.zero_left.is_none());
         feature.plain = sides && feature.specials.is_empty() && feature.chunks() == 1;
+        feature.of_codes = feature.bytes_of_codes();
+        feature.sets =
+            alloc::vec![[0; 16]; if feature.of_codes.is_empty() { 0 } else { feature.specials.len() }];
+        for (entry, bytes) in feature.of_codes.chunks_exact(feature.specials.len().max(1)).enumerate() {
+            feature
+                .sets
+                .iter_mut()
+                .zip(bytes)
+                .for_each(|(set, right)| set[entry / 8] |= right << (entry % 8));
+        }
     }
     Ok((features, words, columns))
 }

@@ -112,6 +112,19 @@ impl<'a, T: Float> Rows<'a, T> {
         self.values[row * self.row_stride + column * self.column_stride]
     }
 
+    /// A row, if its values stand one after the other.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub(crate) fn row(&self, row: usize) -> Option<&'a [T]> {
+        if self.column_stride == 1 { Some(&self.values[row * self.row_stride..][..self.width]) } else { None }
+    }
+
+    /// All values, if they stand row by row without gaps.
+    fn whole(&self) -> Option<&'a [T]> {
+        let dense = self.column_stride == 1 && self.row_stride == self.width;
+        if dense { self.values.get(..self.count * self.width) } else { None }
+    }
+
     /// The values of one column, from the first row to the last.
     #[inline]
     fn column(&self, column: usize) -> impl Iterator<Item = T> + '_ {
@@ -168,6 +181,16 @@ impl AnyRows<'_> {
     /// Writes the values of one column to the beginning of `to`.
     pub(crate) fn read64(&self, column: usize, to: &mut [f64]) {
         either!(self, rows => to.iter_mut().zip(rows.column(column)).for_each(|(to, value)| *to = value.widen()));
+    }
+
+    /// Is it known that no value is missing or infinite? If `narrow`, after rounding to f32.
+    pub(crate) fn is_plain(&self, narrow: bool) -> bool {
+        let odd = |value: f64| !(if narrow { f64::from(value as f32) } else { value }).is_finite();
+        // As in `any_odd`, and one value after the other.
+        let any = |found: bool, value: f64| found | odd(value);
+        either!(self, rows => {
+            rows.whole().is_some_and(|all| !all.iter().fold(false, |found, value| any(found, value.widen())))
+        })
     }
 
     /// Is any value of this column missing or infinite? If `narrow`, after rounding to f32.

@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 
 use crate::error::PredictError;
 use crate::file::File;
-use crate::plan::{ALL, CHUNK, Feature, Node, Plan, Question, Root, Special, Values, Variant};
+use crate::plan::{ALL, CHUNK, Feature, Node, Plan, Root, Special, Values, Variant};
 use crate::rows::AnyRows;
-use crate::sliced::{Bytes, ROWS};
+use crate::sliced::Bytes;
 
 /// Trees that are walked side by side, so that one waits for its next node from memory while others
 /// compare.
@@ -46,53 +46,19 @@ pub(crate) fn write_row(file: &File, feature: &Feature, rows: &AnyRows<'_>, row:
     let value = rows.value(row, feature.index);
     // Refused values do not get here.
     let value = file.domain.read(value).unwrap_or(value);
+    if let (Some(first), false) = (feature.specials.first(), feature.of_codes.is_empty()) {
+        let sets = feature.specials.len();
+        let of_code = &feature.of_codes[usize::from(feature.entry(file, value)) * sets..][..sets];
+        // The columns of a feature stand together.
+        bytes[first.column as usize..][..sets].copy_from_slice(of_code);
+        return;
+    }
     write(file, feature, value, |column, byte| bytes[column] = byte);
 }
 
 /// Writes each column of a feature for one row of a block.
 pub(crate) fn write_bytes(file: &File, feature: &Feature, value: f64, columns: &mut [Bytes], row: usize) {
     write(file, feature, value, |column, byte| columns[column].0[row / 64][row % 64] = byte);
-}
-
-/// Writes the columns of a categorical feature for a block, if all its sets have codes below 64
-/// only. Returns `false` for any other feature, and writes nothing then. Each set becomes a table
-/// once, in which every row looks up its code.
-pub(crate) fn write_categories(
-    file: &File,
-    feature: &Feature,
-    values: impl ExactSizeIterator<Item = f64>,
-    columns: &mut [Bytes],
-) -> bool {
-    /// Entries for a category that is in no set, and for a missing value.
-    const NONE: u8 = 64;
-    const MISSING: u8 = 65;
-    let few = feature.specials.iter().all(|special| matches!(special.question, Question::Few { .. }));
-    let Some(category) = feature.category.map(|at| &file.categories[at]) else { return false };
-    if !few || !feature.variants.is_empty() {
-        return false;
-    }
-    let mut codes = [NONE; ROWS];
-    let count = values.len();
-    for (to, value) in codes.iter_mut().zip(values) {
-        let code = if value.is_nan() { None } else { category.rule.code(value) };
-        *to = match code {
-            None if value.is_nan() || category.unseen_is_missing => MISSING,
-            Some(code) if code < 64 => code as u8,
-            _ => NONE,
-        };
-    }
-    for special in &feature.specials {
-        let Question::Few { bits, members_left } = special.question else { continue };
-        let mut table = [0u8; 128];
-        for (code, right) in table[..64].iter_mut().enumerate() {
-            *right = u8::from((bits >> code & 1 == 1) != members_left);
-        }
-        table[usize::from(NONE)] = u8::from(members_left);
-        table[usize::from(MISSING)] = u8::from(!special.missing_left);
-        let column = columns[special.column as usize].0.as_flattened_mut();
-        column[..count].iter_mut().zip(&codes).for_each(|(to, &code)| *to = table[usize::from(code & 127)]);
-    }
-    true
 }
 
 /// Calls `write` with each column of a feature and the byte that a value has there.
@@ -211,18 +177,6 @@ fn sums<S: Sum>(file: &File, plan: &Plan, values: &[S], bytes: &[u8], scores: &m
 #[inline]
 pub(crate) fn summed<S: Sum>(file: &File, scores: &mut [f64], add: impl FnOnce(&mut [S])) {
     let groups = scores.len();
-    let start = |group: usize| {
-        if file.sums.intercept_last { S::default() } else { S::from_f64(file.intercepts[group]) }
-    };
-    let add_last = file.adds_intercepts_last();
-    let end = |group: usize, sum: S| {
-        let sum = match file.sums.scale {
-            // The product of two f32 is exact in f64, so that this rounds once.
-            Some(scale) => S::from_f64(sum.to_f64() * scale),
-            None => sum,
-        };
-        if add_last { sum.plus(S::from_f64(file.intercepts[group])) } else { sum }.to_f64()
-    };
     // Most models have few sums, and one row is too little work for an allocation.
     let mut few = [S::default(); 16];
     let mut many = Vec::new();
@@ -233,9 +187,31 @@ pub(crate) fn summed<S: Sum>(file: &File, scores: &mut [f64], add: impl FnOnce(&
             &mut many[..]
         }
     };
-    sums.iter_mut().enumerate().for_each(|(group, sum)| *sum = start(group));
+    starts(file, sums);
     add(sums);
-    sums.iter().enumerate().for_each(|(group, &sum)| scores[group] = end(group, sum));
+    ends(file, sums, scores);
+}
+
+/// The sums of a row before any tree is added.
+#[inline]
+pub(crate) fn starts<S: Sum>(file: &File, sums: &mut [S]) {
+    for (sum, &intercept) in sums.iter_mut().zip(&file.intercepts) {
+        *sum = if file.sums.intercept_last { S::default() } else { S::from_f64(intercept) };
+    }
+}
+
+/// The scores of a row whose trees have been added.
+#[inline]
+pub(crate) fn ends<S: Sum>(file: &File, sums: &[S], scores: &mut [f64]) {
+    let add_last = file.adds_intercepts_last();
+    for ((score, &sum), &intercept) in scores.iter_mut().zip(sums).zip(&file.intercepts) {
+        let sum = match file.sums.scale {
+            // The product of two f32 is exact in f64, so that this rounds once.
+            Some(scale) => S::from_f64(sum.to_f64() * scale),
+            None => sum,
+        };
+        *score = if add_last { sum.plus(S::from_f64(intercept)) } else { sum }.to_f64();
+    }
 }
 
 /// Calls `visit` with each tree in the order of the file, and with the index where the values of

@@ -9,6 +9,8 @@
 //!   left). The path of a row is its leaf's number in binary. Bit d of the path is the answer of
 //!   one of the 2^d nodes of level d, which the bits before it choose: this takes 2^d - 1
 //!   selections between masks.
+//! - *Level*: if all splits of a level have the same test, as in CatBoost's trees, the answers of
+//!   the levels are the bits of the leaf's number.
 //! - *Reach*: in any other tree each node passes the rows that reach it to its children. Bit p of
 //!   the leaf's number is the union of the rows in leaves whose number has that bit.
 //! - *Walk*: a tree with too many leaves for masks is walked node by node, for several rows side by
@@ -19,9 +21,11 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::ops::Range;
 
-use crate::large::Large;
-use crate::plan::{ALL, Plan, Values, Word};
+use crate::file::Kind;
+use crate::meaning::Number;
+use crate::plan::{ALL, CHUNK, Feature, Plan, Root, Values, Word, at_most};
 
 /// The number of rows of a block.
 pub(crate) const ROWS: usize = 512;
@@ -51,11 +55,18 @@ pub(crate) struct Floats32(pub(crate) [[f32; 16]; 32]);
 #[repr(C, align(64))]
 pub(crate) struct Floats64(pub(crate) [[f64; 8]; 64]);
 
+/// A count for each row of a block.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub(crate) struct Wide(pub(crate) [u32; ROWS]);
+
 /// How the leaf of each row is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// Filled up to this depth; the tests are in the order of the levels.
     Perfect(u8),
+    /// This depth, and one test for all splits of a level.
+    Level(u8),
     /// This number of splits, parents before children, and one leaf more.
     Reach(u16),
     /// Walked node by node.
@@ -65,11 +76,11 @@ pub(crate) enum Shape {
 /// The largest depth of a perfect tree: 256 leaves.
 pub(crate) const DEEPEST: u32 = 8;
 
-/// A tree with more leaves is walked.
+/// A tree with more leaves is walked, unless all splits of a level have the same test.
 const MOST_LEAVES: u32 = 4096;
 
-/// The largest number of bits of a leaf's number.
-pub(crate) const PLANES: usize = 12;
+/// The largest number of bits of a leaf's number: CatBoost's trees have at most 16 levels.
+pub(crate) const PLANES: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tree {
@@ -89,11 +100,18 @@ impl Tree {
     /// operation for each split, a walk costs a step for each level.
     pub(crate) fn is_walked(&self, most_splits: u16) -> bool {
         match self.shape {
-            Shape::Perfect(_) => false,
+            Shape::Perfect(_) | Shape::Level(_) => false,
             Shape::Reach(splits) => splits > most_splits,
             Shape::Walk => true,
         }
     }
+}
+
+/// The tests of a variant of a feature, by their indices in `Sliced::words`.
+#[derive(Clone, Debug)]
+pub(crate) struct Direct {
+    pub(crate) tests: Range<usize>,
+    pub(crate) missing_left: bool,
 }
 
 /// The layout of a model for blocks of rows.
@@ -107,12 +125,19 @@ pub(crate) struct Sliced {
     pub(crate) children: Vec<[u16; 2]>,
     pub(crate) trees: Vec<Tree>,
     pub(crate) values: Values,
+    /// For each feature of the plan, its tests in `words`.
+    pub(crate) of_feature: Vec<Range<usize>>,
+    /// For each feature, its variants, if all its tests compare with numbers and have no side for
+    /// zero; otherwise none.
+    pub(crate) direct: Vec<Vec<Direct>>,
+    /// The number with which each of these tests compares: it sends x right iff not x <= number.
+    /// The first ones are for x of type f32, whatever the type of the model's inputs is.
+    pub(crate) numbers32: Vec<f32>,
+    pub(crate) numbers64: Vec<f64>,
     /// Slots that the largest tree needs.
     pub(crate) slots: usize,
     /// The number of tests of the largest tree.
     pub(crate) most_tests: usize,
-    /// The layout for trees that are walked, if there are any.
-    pub(crate) large: Option<Large>,
 }
 
 impl Sliced {
@@ -132,17 +157,52 @@ impl Sliced {
                 Values::F32(_) => Values::F32(Vec::new()),
                 Values::F64(_) => Values::F64(Vec::new()),
             },
+            of_feature: Vec::with_capacity(plan.features.len()),
+            direct: Vec::with_capacity(plan.features.len()),
+            numbers32: Vec::new(),
+            numbers64: Vec::new(),
             slots: 0,
             most_tests: 0,
-            large: None,
         };
+        plan.features.iter().for_each(|feature| sliced.add_tests(feature));
         for index in 0..plan.roots.len() {
             sliced.add(plan, groups, index);
         }
-        if sliced.trees.iter().any(|tree| !matches!(tree.shape, Shape::Perfect(_))) {
-            sliced.large = Large::new(plan);
-        }
         sliced
+    }
+
+    /// Finds the tests of a feature, and the numbers with which they compare.
+    fn add_tests(&mut self, feature: &Feature) {
+        // The words are in the order of their columns, and the columns of a feature stand together.
+        let from = |column: usize| from_to(&self.words, 0, column).end;
+        let ends = feature.variants.iter().map(|variant| variant.column as usize + feature.chunks());
+        let ends = ends.chain(feature.specials.iter().map(|special| special.column as usize + 1));
+        let start = self.of_feature.last().map_or(1, |before| before.end);
+        let all = start..ends.max().map_or(start, from);
+        let compares = feature.specials.is_empty()
+            && feature.variants.iter().all(|variant| variant.zero_left.is_none())
+            && !feature.thresholds.first().is_some_and(|first| first.is_nan());
+        let mut direct = Vec::new();
+        for variant in feature.variants.iter().filter(|_| compares) {
+            let column = variant.column as usize;
+            let tests = from_to(&self.words, column, column + feature.chunks());
+            direct.push(Direct { tests, missing_left: variant.missing_left });
+        }
+        self.numbers64.resize(all.end, 0.0);
+        for variant in feature.variants.iter().filter(|_| compares) {
+            let column = variant.column as usize;
+            for at in from_to(&self.words, column, column + feature.chunks()) {
+                let word = self.words[at];
+                self.numbers64[at] =
+                    feature.thresholds[(word.column() - column) * CHUNK + usize::from(word.rank())];
+            }
+        }
+        // An f32 is at most a number iff it is at most the largest f32 that is at most the number.
+        let floors = &self.numbers64[self.numbers32.len()..];
+        let floor = |&number: &f64| at_most(Kind::LessOrEqual, number, Number::F32) as f32;
+        self.numbers32.extend(floors.iter().map(floor));
+        self.of_feature.push(all);
+        self.direct.push(direct);
     }
 
     fn add(&mut self, plan: &Plan, groups: usize, index: usize) {
@@ -162,7 +222,15 @@ impl Sliced {
         };
         // The leaf of each number, as the index of a node of the plan.
         let mut leaves: Vec<u32> = Vec::new();
-        if root.depth <= DEEPEST && 1 << root.depth <= 4 * root.leaves {
+        if let Some((words, level)) = levels(plan, &root) {
+            tree.shape = Shape::Level(root.depth as u8);
+            tree.planes = root.depth as u8;
+            for word in words {
+                let place = self.place(word);
+                self.tests.push(place);
+            }
+            leaves = level;
+        } else if root.depth <= DEEPEST && 1 << root.depth <= 4 * root.leaves {
             tree.shape = Shape::Perfect(root.depth as u8);
             tree.planes = root.depth as u8;
             let mut level = alloc::vec![root.node];
@@ -226,6 +294,18 @@ impl Sliced {
         self.trees.push(tree);
     }
 
+    /// What a block costs for any number of rows, in nanoseconds of one machine with masks of one
+    /// register.
+    pub(crate) fn cost(&self) -> f64 {
+        let of_tree = |tree: &Tree| match tree.shape {
+            Shape::Perfect(depth) => 0.8 * f64::from((1 << depth) - 1),
+            Shape::Level(depth) => 0.8 * f64::from(depth),
+            Shape::Reach(splits) => 1.7 * f64::from(splits),
+            Shape::Walk => 0.0,
+        };
+        self.trees.iter().map(of_tree).sum::<f64>() + 0.7 * self.words.len() as f64
+    }
+
     /// The index of a word in `words`.
     fn place(&self, word: Word) -> u32 {
         if word == Word::NEVER {
@@ -233,6 +313,32 @@ impl Sliced {
         }
         self.words[1..].binary_search_by_key(&word.0, |known| known.0).map_or(0, |at| at as u32 + 1)
     }
+}
+
+/// The words of a range of columns; the first word has none.
+fn from_to(words: &[Word], column: usize, end: usize) -> Range<usize> {
+    let from = |column: usize| 1 + words[1..].partition_point(|word| word.column() < column);
+    from(column)..from(end)
+}
+
+/// The test of each level and the leaves of a tree that has one test for all splits of a level, and
+/// all leaves on the last level.
+fn levels(plan: &Plan, root: &Root) -> Option<(Vec<Word>, Vec<u32>)> {
+    if root.depth as usize > PLANES || root.leaves != 1 << root.depth {
+        return None;
+    }
+    let mut words = Vec::with_capacity(root.depth as usize);
+    let mut level = alloc::vec![root.node];
+    for _ in 0..root.depth {
+        let word = plan.nodes[level[0] as usize].word;
+        if level.iter().any(|&at| plan.nodes[at as usize].word != word) {
+            return None;
+        }
+        words.push(word);
+        let children = |&at: &u32| [plan.nodes[at as usize].next, plan.nodes[at as usize].next + 1];
+        level = level.iter().flat_map(children).collect();
+    }
+    Some((words, level))
 }
 
 /// The thresholds of a feature as a table of two levels: sixteen pivots, and sixteen numbers for
@@ -259,6 +365,38 @@ impl<T: Copy> Table<T> {
     }
 }
 
+/// Thresholds as a search tree with sixteen numbers a node. The last level is all thresholds; a
+/// level above has the last number of each node of the level below it. Unused places hold infinity,
+/// and at least the last place of each level is unused: no value is above it, so that every search
+/// stays within a level.
+#[derive(Clone, Debug)]
+pub(crate) struct Search<T> {
+    pub(crate) levels: Vec<Vec<[T; 16]>>,
+    /// Thresholds that are below every number.
+    pub(crate) below: u32,
+}
+
+impl<T: Copy> Search<T> {
+    fn new(thresholds: &[f64], number: impl Fn(f64) -> T) -> Self {
+        let below = usize::from(thresholds.first().is_some_and(|first| first.is_nan()));
+        let most = number(f64::INFINITY);
+        let mut level: Vec<T> = thresholds[below..].iter().map(|&threshold| number(threshold)).collect();
+        let mut levels: Vec<Vec<[T; 16]>> = Vec::new();
+        loop {
+            level.resize((level.len() + 1).next_multiple_of(16), most);
+            let nodes: Vec<[T; 16]> = level.as_chunks().0.to_vec();
+            // The last node ends with infinity, which the next level adds by itself.
+            level = nodes[..nodes.len() - 1].iter().map(|node| node[15]).collect();
+            levels.push(nodes);
+            if level.is_empty() {
+                break;
+            }
+        }
+        levels.reverse();
+        Self { levels, below: below as u32 }
+    }
+}
+
 /// How to find the number of thresholds that a value is above.
 #[derive(Clone, Debug)]
 pub(crate) enum Ranks {
@@ -266,20 +404,20 @@ pub(crate) enum Ranks {
     Two32(Box<Table<f32>>),
     /// In a table of f64.
     Two64(Box<Table<f64>>),
-    /// By a search: there are more thresholds than fit into a table, or one that is below every
-    /// number.
-    Search,
+    /// In a search tree, if there are more thresholds than fit into a table, or one that is below
+    /// every number.
+    Many32(Search<f32>),
+    Many64(Search<f64>),
 }
 
 impl Ranks {
     pub(crate) fn new(thresholds: &[f64], wide: bool) -> Self {
-        if thresholds.len() > 255 || thresholds.first().is_some_and(|first| first.is_nan()) {
-            return Self::Search;
-        }
-        if wide {
-            Self::Two64(Table::new(thresholds, |number| number))
-        } else {
-            Self::Two32(Table::new(thresholds, |number| number as f32))
+        let many = thresholds.len() > 255 || thresholds.first().is_some_and(|first| first.is_nan());
+        match (wide, many) {
+            (true, true) => Self::Many64(Search::new(thresholds, |number| number)),
+            (false, true) => Self::Many32(Search::new(thresholds, |number| number as f32)),
+            (true, false) => Self::Two64(Table::new(thresholds, |number| number)),
+            (false, false) => Self::Two32(Table::new(thresholds, |number| number as f32)),
         }
     }
 }

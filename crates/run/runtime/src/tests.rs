@@ -145,6 +145,7 @@ pub(crate) fn model_of(
         trees: Vec::new(),
         nodes: Vec::new(),
         leaves: Vec::new(),
+        covers: None,
     };
     // Some libraries multiply the sums of the unweighted leaves and then add the intercepts, unless
     // all of these are zero.
@@ -212,6 +213,15 @@ pub(crate) fn left(file: &File, test: usize, row: &[f64]) -> bool {
     }
 }
 
+/// For each node of a tree, the index after its subtree.
+fn ends(nodes: &[u32]) -> Vec<usize> {
+    let mut ends = alloc::vec![0; nodes.len()];
+    for at in (0..nodes.len()).rev() {
+        ends[at] = if nodes[at] == LEAF { at + 1 } else { ends[ends[at + 1]] };
+    }
+    ends
+}
+
 /// The raw scores of a row by a plain walk.
 fn walked(file: &File, row: &[f64]) -> Vec<f64> {
     let round = |value: f64| if file.sums.number == Number::F32 { f64::from(value as f32) } else { value };
@@ -221,18 +231,10 @@ fn walked(file: &File, row: &[f64]) -> Vec<f64> {
     };
     for tree in &file.trees {
         let nodes = &file.nodes[tree.nodes.clone()];
-        // The index after the subtree that starts at a node.
-        let end = |mut at: usize| {
-            let mut open = 1;
-            while open > 0 {
-                open = if nodes[at] == LEAF { open - 1 } else { open + 1 };
-                at += 1;
-            }
-            at
-        };
+        let ends = ends(nodes);
         let mut at = 0;
         while nodes[at] != LEAF {
-            at = if left(file, nodes[at] as usize, row) { at + 1 } else { end(at + 1) };
+            at = if left(file, nodes[at] as usize, row) { at + 1 } else { ends[at + 1] };
         }
         let leaf = nodes[..at].iter().filter(|&&node| node == LEAF).count();
         let mut add =
@@ -323,6 +325,230 @@ fn large_trees_and_many_thresholds_give_the_bits_of_a_plain_walk() {
         let mut random = Random(1 << 32 | seed);
         let (depth, thresholds) = ([8, 9, 11, 13][seed as usize % 4], [40, 300, 1000][seed as usize % 3]);
         check(&model(&mut random, depth, 2, thresholds), &format_args!("large seed {seed}"));
+    }
+}
+
+/// Replaces the trees by some with this number of leaves, of any shape: some paths are long. The
+/// leaves of a pure forest add 1 to one sum and 0 to the others.
+fn with_trees(file: &mut File, random: &mut Random, trees: usize, leaves: usize, pure: bool) {
+    let tests: usize = file.columns.iter().map(|column| column.tests.len()).sum();
+    let groups = file.intercepts.len();
+    (file.trees, file.nodes, file.leaves) = (Vec::new(), Vec::new(), Vec::new());
+    if pure {
+        file.intercepts.fill(0.0);
+    }
+    let different = if random.coin() { 3 } else { 1000 };
+    for _ in 0..trees {
+        let group = (!pure && random.coin()).then(|| random.below(groups) as u32);
+        let (first, values) = (file.nodes.len(), file.leaves.len());
+        let mut open = alloc::vec![leaves];
+        while let Some(size) = open.pop() {
+            if size == 1 || tests == 0 {
+                file.nodes.push(LEAF);
+                let class = random.below(groups);
+                let width = if group.is_some() { 1 } else { groups };
+                let value = |at: usize| match pure {
+                    true => f64::from(u8::from(at == class)),
+                    false => random.below(different) as f64 / 64.0 - 1.0,
+                };
+                file.leaves.extend((0..width).map(value));
+                continue;
+            }
+            file.nodes.push(random.below(tests) as u32);
+            let most = if random.below(3) == 0 { 2.min(size - 1) } else { size - 1 };
+            let left = 1 + random.below(most);
+            open.extend([size - left, left]);
+        }
+        file.trees.push(Tree { group, weight: 1.0, nodes: first..file.nodes.len(), values });
+    }
+}
+
+/// Forests whose trees are walked on every path, in batches that fill several blocks or a part of
+/// one. Some have leaves that can be counted.
+#[test]
+fn deep_forests_give_the_bits_of_a_plain_walk() {
+    let (mut counted, mut added) = (0, 0);
+    for seed in 0..if cfg!(miri) { 1 } else { 24 } {
+        let mut random = Random(1 << 41 | seed);
+        let features = 1 + random.below(12) as u32;
+        let thresholds = [30, 400][random.below(2)];
+        let mut file = model_of(&mut random, features, 0, 0, thresholds);
+        let leaves = if cfg!(miri) { 200 } else { 1600 + random.below(500) };
+        with_trees(&mut file, &mut random, 3, leaves, seed % 2 == 0);
+        let model = Model::of(file.clone()).unwrap();
+        let large = model.large().unwrap();
+        counted += u32::from(large.walks_all());
+        added += u32::from(!large.walks_all());
+        check(&file, &format_args!("forest {seed}"));
+        let width = model.features();
+        let cover = model.cover_rows();
+        let count = if cfg!(miri) { 20 } else { 2600 };
+        let values: Vec<f64> = cover.iter().copied().cycle().take(count * width).collect();
+        let rows = |count: usize| Rows::row_major(&values[..count * width], width).unwrap();
+        let mut expected = alloc::vec![0.0; count * model.outputs()];
+        model.raw_scores_on(Path::Scalar, rows(count), &mut expected).unwrap();
+        for path in Path::available() {
+            for count in [1, 2, 5, 6, 7, 8, 9, 63, 100, 512, 513, 2048, 2049, count] {
+                let count = count.min(rows(values.len() / width).count());
+                let mut scores = alloc::vec![0.0; count * model.outputs()];
+                model.raw_scores_on(path, rows(count), &mut scores).unwrap();
+                same(
+                    &scores,
+                    &expected[..scores.len()],
+                    &format_args!("forest {seed}, {path}, {count} rows"),
+                );
+            }
+        }
+    }
+    assert!(cfg!(miri) || counted >= 3 && added >= 3, "{counted} with counted leaves, {added} others");
+}
+
+/// More tests than those whose masks are kept, with trees of all sizes: some are walked, some make
+/// their own masks.
+#[test]
+fn many_tests_and_trees_of_all_sizes_give_the_bits_of_a_plain_walk() {
+    for seed in 0..1 {
+        let mut random = Random(1 << 43 | seed);
+        let mut file = model_of(&mut random, 12, 0, 0, if cfg!(miri) { 20 } else { 4000 });
+        let tests: usize = file.columns.iter().map(|column| column.tests.len()).sum();
+        let (mut trees, mut nodes, mut leaves) = (Vec::new(), Vec::new(), Vec::new());
+        for (count, size) in [(4, 20), (2, 90), (2, 600), (1, 2000), (tests / 300, 300)] {
+            with_trees(&mut file, &mut random, count.min(if cfg!(miri) { 1 } else { 70 }), size, false);
+            trees.extend(file.trees.drain(..).map(|tree| Tree {
+                nodes: tree.nodes.start + nodes.len()..tree.nodes.end + nodes.len(),
+                values: tree.values + leaves.len(),
+                ..tree
+            }));
+            nodes.append(&mut file.nodes);
+            leaves.append(&mut file.leaves);
+        }
+        (file.trees, file.nodes, file.leaves) = (trees, nodes, leaves);
+        let words = Model::of(file.clone()).unwrap().sliced().words.len();
+        assert!(cfg!(miri) || words > 1 << 14, "only {words} tests");
+        check(&file, &format_args!("many tests, seed {seed}"));
+    }
+}
+
+/// Tables of more columns than are read at a time.
+#[test]
+fn wide_tables_give_the_bits_of_a_plain_walk() {
+    for seed in 0..if cfg!(miri) { 1 } else { 8 } {
+        let mut random = Random(1 << 45 | seed);
+        let features = 15 + random.below(40) as u32;
+        let mut file = model_of(&mut random, features, 5, 40, 9);
+        if seed % 2 == 0 {
+            let numbers = file.columns.iter_mut().filter(|column| matches!(column.tests, Tests::Numbers(_)));
+            numbers.for_each(|column| column.kind = [Kind::Less, Kind::LessOrEqual][random.below(2)]);
+        }
+        check(&file, &format_args!("{features} columns, seed {seed}"));
+    }
+}
+
+/// Trees in which all splits of a level have the same test, as CatBoost makes them, up to the
+/// largest depth that it has, and beside trees of other shapes.
+#[test]
+fn trees_with_one_test_a_level_give_the_bits_of_a_plain_walk() {
+    for seed in 0..if cfg!(miri) { 1 } else { 40 } {
+        let mut random = Random(1 << 42 | seed);
+        let features = 1 + random.below(6) as u32;
+        let mut file = model_of(&mut random, features, 3, 2, 12);
+        let tests: usize = file.columns.iter().map(|column| column.tests.len()).sum();
+        for depth in [random.below(4), random.below(11), if seed % 10 == 0 && !cfg!(miri) { 16 } else { 5 }] {
+            let level: Vec<u32> = (0..depth).map(|_| random.below(tests) as u32).collect();
+            let group = random.coin().then_some(0);
+            let (first, values) = (file.nodes.len(), file.leaves.len());
+            let mut open = alloc::vec![0];
+            while let Some(at) = open.pop() {
+                match level.get(at) {
+                    Some(&test) if tests > 0 => {
+                        file.nodes.push(test);
+                        open.extend([at + 1, at + 1]);
+                    }
+                    _ => {
+                        file.nodes.push(LEAF);
+                        let width = if group.is_some() { 1 } else { file.intercepts.len() };
+                        file.leaves.extend((0..width).map(|_| random.below(1000) as f64 / 64.0));
+                    }
+                }
+            }
+            file.trees.push(Tree { group, weight: 1.0, nodes: first..file.nodes.len(), values });
+        }
+        check(&file, &format_args!("levels {seed}"));
+    }
+}
+
+/// Sparse rows give the bits of the same rows with all their values, whether absent values are zero
+/// or missing, and whether or not the model works on the values that are present.
+#[test]
+fn sparse_rows_give_the_bits_of_full_ones() {
+    let mut direct = 0;
+    for seed in 0..fewer(120) {
+        let mut random = Random(1 << 44 | seed);
+        let features = 1 + random.below(if seed % 3 > 0 { 4 } else { 30 }) as u32;
+        let (depth, trees) = (random.below(7), 1 + random.below(30));
+        let mut file = model_of(&mut random, features, depth, trees, 12);
+        if seed % 3 > 0 {
+            // Only comparisons of numbers, as most models have.
+            let numbers = file.columns.iter_mut().filter(|column| matches!(column.tests, Tests::Numbers(_)));
+            numbers.for_each(|column| column.kind = [Kind::Less, Kind::LessOrEqual][random.below(2)]);
+            (file.domain.missing, file.domain.infinities) = (true, true);
+        }
+        let model = Model::of(file.clone()).unwrap();
+        direct += u32::from(
+            model.file.categories.is_empty() && model.sliced().direct.iter().all(|of| !of.is_empty()),
+        );
+        let width = model.features();
+        let accepted = |feature: usize, value: f64| file.read_value(feature, value).is_some();
+        let absent = if (0..width).all(|feature| accepted(feature, f64::NAN)) && random.coin() {
+            f64::NAN
+        } else {
+            0.0
+        };
+        let cover = model.cover_rows();
+        let (mut starts, mut columns, mut values) = (alloc::vec![0], Vec::new(), Vec::new());
+        let mut full = Vec::new();
+        for row in cover.chunks(width).cycle().take(700) {
+            for (column, &value) in row.iter().enumerate() {
+                let present = random.below(4) == 0;
+                full.push(if present { value } else { absent });
+                if present {
+                    columns.push(column as u32);
+                    values.push(value);
+                }
+            }
+            starts.push(columns.len());
+        }
+        let outputs = model.outputs();
+        let mut expected = alloc::vec![0.0; 700 * outputs];
+        model.raw_scores_on(Path::Scalar, Rows::row_major(&full, width).unwrap(), &mut expected).unwrap();
+        for path in Path::available() {
+            for count in [0, 1, 60, 130, 700] {
+                let rows =
+                    crate::SparseRows::new(&starts[..=count], &columns, &values, width, absent).unwrap();
+                let mut scores = alloc::vec![0.0; count * outputs];
+                model.raw_scores_of_sparse(path, rows, 2, &mut scores).unwrap();
+                same(&scores, &expected[..count * outputs], &format_args!("sparse {seed}, {path}, {count}"));
+            }
+        }
+    }
+    assert!(cfg!(miri) || direct >= 10, "{direct} models work on the values that are present");
+}
+
+#[test]
+fn sparse_rows_that_are_none_are_refused() {
+    let of = |starts: &[usize], columns: &[u32]| {
+        crate::SparseRows::new(starts, columns, &alloc::vec![1.0f32; columns.len()], 3, 0.0).is_ok()
+    };
+    assert!(of(&[0, 2, 2, 3], &[0, 2, 1]));
+    for (starts, columns) in [
+        (&[][..], &[][..]),
+        (&[0, 2], &[1, 1]),
+        (&[0, 2], &[2, 1]),
+        (&[0, 1], &[3]),
+        (&[0, 2], &[1]),
+        (&[2, 0], &[0, 1]),
+    ] {
+        assert!(!of(starts, columns), "{starts:?}, {columns:?}");
     }
 }
 

@@ -22,7 +22,7 @@
 //! solver for these, `general` solves them with a back end, `microlp` or, with the feature `highs`,
 //! `highs`.
 //!
-//! `multipliers` with `multiplier_simplex` shows that a system has no solution, `packing` finds the
+//! `multipliers` with `multiplier_simplex` shows that a system has no solution, `set_packing` finds the
 //! largest packing of sets, `dense` has the vectors and matrices of both simplex methods, and
 //! `rounding` turns multipliers into integers for which equations hold exactly.
 
@@ -36,18 +36,18 @@ mod highs;
 mod microlp;
 mod multiplier_simplex;
 mod multipliers;
-mod packing;
 mod problem;
 mod rounding;
+mod set_packing;
 mod simplex;
 mod status;
 
 pub use error::Error;
 pub use growing::{Growing, LinearSolver, Saved, Sign, Start};
 pub use multipliers::{Multipliers, SMALLEST_MARGIN, Separated, Separation, Solving};
-pub use packing::{Packing, largest_packing};
 pub use problem::{Column, LARGEST, Problem, Row, Sense};
 pub use rounding::round_multipliers;
+pub use set_packing::{SetPacking, largest_set_packing};
 pub use status::{Limits, Reason, Solution, Status};
 
 use std::time::Duration;

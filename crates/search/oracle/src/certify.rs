@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use secateur_certificate::{BandClaim, Claim, Digest, Slack, Statement, Step, Writer, encode};
+use secateur_certificate::{BandClaim, Claim, Digest, Effect, Slack, Statement, Step, Writer, encode};
 
 use crate::compare::{Compared, Comparison, Verdict};
 use crate::jobs::wire::{In, Out, WireError};
@@ -31,6 +31,11 @@ const SHARDS: usize = 64;
 impl Comparison<'_> {
     /// The claim that a certificate of this comparison makes.
     pub fn claim(&self) -> Claim {
+        if let Some(twins) = self.twins {
+            let band = if self.is_exact() { BandClaim::Exact } else { BandClaim::Score(self.band()) };
+            let local_rounding = self.knows_rounding_by_input();
+            return twins.claim(Effect::Decides { band, local_rounding });
+        }
         let [original, pruned] = self.models().map(Digest::of);
         let band = if self.is_exact() { BandClaim::Exact } else { BandClaim::Score(self.band()) };
         let (domain, local_rounding) = (self.domain(), self.knows_rounding_by_input());
@@ -62,9 +67,12 @@ impl Comparison<'_> {
 impl ScoreComparison<'_> {
     /// The claim that a certificate of this comparison makes.
     pub fn claim(&self, within: f64) -> Claim {
-        let [original, pruned] = self.models().map(Digest::of);
         // Claims have no negative zero.
         let within = within + 0.0;
+        if let Some(twins) = self.twins {
+            return twins.claim(Effect::Apart { within });
+        }
+        let [original, pruned] = self.models().map(Digest::of);
         Claim { original, pruned, statement: Statement::Scores { within }, domain: self.domain() }
     }
 
@@ -106,12 +114,16 @@ fn certified<W: Write + Send + 'static, T>(
     if !proved {
         return Ok((answer, None));
     }
-    let recorder = Arc::into_inner(recorder).expect("the search has ended and nobody else holds the record");
-    Ok((answer, Some(recorder.finish()?)))
+    Ok((answer, Some(finish(recorder)?)))
+}
+
+/// The certificate as far as it is written; the search has ended.
+pub(crate) fn finish<W: Write>(recorder: Arc<Recorder<W>>) -> io::Result<Writer<W>> {
+    Arc::into_inner(recorder).expect("the search has ended and nobody else holds the record").finish()
 }
 
 /// Begins a certificate: its claim, and how the trees are laid over each other.
-fn begin<W: Write + Send>(out: W, claim: &Claim, layout: &Layout) -> io::Result<Arc<Recorder<W>>> {
+pub(crate) fn begin<W: Write + Send>(out: W, claim: &Claim, layout: &Layout) -> io::Result<Arc<Recorder<W>>> {
     let mut writer = Writer::new(out, claim)?;
     for piece in layout.pieces() {
         let [original, pruned] = piece.trees().map(<[u32]>::to_vec);
@@ -120,6 +132,11 @@ fn begin<W: Write + Send>(out: W, claim: &Claim, layout: &Layout) -> io::Result<
         }
     }
     Ok(Arc::new(Recorder::new(writer)))
+}
+
+/// The options with the record, for questions without workers and checkpoints.
+pub(crate) fn recorded<W: Write + Send + 'static>(options: &Options, recorder: &Arc<Recorder<W>>) -> Options {
+    Options { record: Some(recorder.clone()), crew: None, ..options.clone() }
 }
 
 /// The options with the record, and with the checkpoint to resume from if there is one.
@@ -143,7 +160,7 @@ fn resumed<W: Write + Send + 'static>(
 }
 
 /// Takes the steps of a search and writes them in order.
-struct Recorder<W: Write> {
+pub(crate) struct Recorder<W: Write> {
     /// The stretch that each thread is working on, with the thread's number. Threads whose numbers
     /// are equal modulo the number of shards share a shard.
     shards: Vec<Mutex<Vec<(usize, Stretch)>>>,
@@ -222,7 +239,7 @@ impl<W: Write> Recorder<W> {
     }
 
     /// Begins the section of a system.
-    fn begin(&self, system: &Step) {
+    pub(crate) fn begin(&self, system: &Step) {
         self.collect();
         lock(&self.page).write(system);
     }

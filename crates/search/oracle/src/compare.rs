@@ -40,6 +40,7 @@ use crate::series::{Series, distinct};
 use crate::solve::{Answer, Options, gather, proved_at_once, proved_by};
 use crate::stop::{SearchBudget, StopReason};
 use crate::system::{Row, System};
+use crate::twins::Twins;
 
 mod judge;
 
@@ -64,6 +65,8 @@ pub struct Comparison<'a> {
     pub(crate) slack: f64,
     /// The second model's rounding by input, if the search needs it.
     pub(crate) local: Option<LocalRounding>,
+    /// The second model is the first one's twin.
+    pub(crate) twins: Option<&'a Twins<'a>>,
 }
 
 /// An input on which the models differ.

@@ -41,7 +41,7 @@ struct JointNode {
 
 /// A node of a [`Joint`], as its users see it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Part {
+pub(crate) enum Branching {
     /// The axis, and the two children.
     Split { axis: usize, children: [usize; 2] },
     /// The number of the leaf, counted in the order of the nodes.
@@ -89,13 +89,13 @@ impl Joint {
         self.leaves
     }
 
-    pub(crate) fn part(&self, node: usize) -> Part {
+    pub(crate) fn part(&self, node: usize) -> Branching {
         let own = &self.nodes[node];
         if own.leaf {
-            return Part::Leaf(own.target as usize);
+            return Branching::Leaf(own.target as usize);
         }
         let children = [node + 1, own.target as usize];
-        Part::Split { axis: self.nodes[children[0]].axis as usize, children }
+        Branching::Split { axis: self.nodes[children[0]].axis as usize, children }
     }
 
     /// The axis that a node's parent splits, and the cells of that axis that lead to the node, as
@@ -120,7 +120,7 @@ impl Joint {
     /// The node of the leaf that holds these cells.
     pub(crate) fn leaf_node(&self, cells: &[CellId]) -> usize {
         let mut at = 0;
-        while let Part::Split { axis, children: [first, second] } = self.part(at) {
+        while let Branching::Split { axis, children: [first, second] } = self.part(at) {
             let cell = cells[axis].0;
             at = if self.meets(first, (cell, cell + 1)) { first } else { second };
         }
@@ -132,8 +132,8 @@ impl Joint {
         let mut below = vec![(0, 0); self.nodes.len()];
         for node in (0..self.nodes.len()).rev() {
             below[node] = match self.part(node) {
-                Part::Leaf(leaf) => (leaf as u32, leaf as u32 + 1),
-                Part::Split { children: [first, second], .. } => (below[first].0, below[second].1),
+                Branching::Leaf(leaf) => (leaf as u32, leaf as u32 + 1),
+                Branching::Split { children: [first, second], .. } => (below[first].0, below[second].1),
             };
         }
         below

@@ -31,25 +31,33 @@ use secateur_model::{CellId, CellSet, Ensemble, Exact, Grid, GridError, LocalRou
 use thiserror::Error;
 
 use crate::fault;
-use crate::joint::{Joint, Part};
+use crate::joint::{Branching, Joint};
 use crate::masks::fill_masks;
 use crate::stop::{SearchBudget, StopReason};
-use crate::system::Row;
+use crate::system::{Row, System};
 
 mod layer;
 
 use layer::{Layer, LayerRounding, stacks};
 
-/// Trees of two models may be laid over each other if the result has at most this many times the
-/// leaves of the larger one.
-const OVERLAY_GROWTH: usize = 3;
-/// The same limit where scores are compared. How a converted tree differs shows only in the overlay
-/// of the two trees, and that has many small leaves if every threshold has moved a little.
-const OVERLAY_GROWTH_OF_SCORES: usize = 64;
-/// Pieces with at most this many leaves have a mask of leaves for each run of cells, one bit for
-/// each leaf of each run; larger pieces keep their tree.
-const MOST_MASKED: usize = 1024;
-/// The same limit where scores are compared, whose overlays are larger.
+/// Which trees of two models may be laid over each other.
+#[derive(Clone, Copy)]
+struct Overlay {
+    /// The result has at most this many times the leaves of the larger one.
+    growth: usize,
+    /// Pieces with at most this many leaves have a mask of leaves for each run of cells, one bit for
+    /// each leaf of each run; larger pieces keep their tree.
+    most_masked: usize,
+    /// The second model is the first one's twin: trees at the same position are two readings of one
+    /// tree, which differ in the axes that they read.
+    twins: bool,
+}
+
+const OVERLAY: Overlay = Overlay { growth: 3, most_masked: 1024, twins: false };
+/// The same where scores are compared. How a converted tree differs shows only in the overlay of the
+/// two trees, and that has many small leaves if every threshold has moved a little.
+const OVERLAY_OF_SCORES: Overlay = Overlay { growth: 64, most_masked: MOST_MASKED_OF_SCORES, twins: false };
+/// The most leaves of a piece with masks where scores are compared.
 pub(crate) const MOST_MASKED_OF_SCORES: usize = 4096;
 /// If the pieces have more leaves than this in total, a box takes long: the clock is checked for
 /// each box, and local search runs before boxes are visited.
@@ -159,21 +167,26 @@ impl Layout {
 
     /// The same, unless the budget ends first.
     pub fn within(models: &[&Ensemble], budget: &SearchBudget) -> Result<Self, LayoutError> {
-        Self::build(models, None, budget, MOST_MASKED, OVERLAY_GROWTH)
+        Self::build(models, None, budget, OVERLAY)
     }
 
     /// Two models whose scores are compared: trees at the same position are laid over each other
     /// even if that makes many leaves.
     pub(crate) fn of_scores(models: &[&Ensemble; 2], budget: &SearchBudget) -> Result<Self, LayoutError> {
-        Self::build(models, None, budget, MOST_MASKED_OF_SCORES, OVERLAY_GROWTH_OF_SCORES)
+        Self::build(models, None, budget, OVERLAY_OF_SCORES)
+    }
+
+    /// A model and its twin: each tree is laid over its own other reading.
+    pub(crate) fn of_twins(models: &[&Ensemble; 2], budget: &SearchBudget) -> Result<Self, LayoutError> {
+        Self::build(models, None, budget, Overlay { twins: true, ..OVERLAY_OF_SCORES })
     }
 
     /// The same with masks only for pieces of at most `leaves` leaves, to test both ways against
     /// each other.
     #[cfg(test)]
     pub(crate) fn masked_up_to(models: &[&Ensemble], leaves: usize) -> Self {
-        Self::build(models, None, &SearchBudget::unlimited(), leaves, OVERLAY_GROWTH)
-            .expect("the models have a common grid")
+        let overlay = Overlay { most_masked: leaves, ..OVERLAY };
+        Self::build(models, None, &SearchBudget::unlimited(), overlay).expect("the models have a common grid")
     }
 
     /// Two models, with an additional sum for each sum of the second: the part of its rounding
@@ -184,15 +197,14 @@ impl Layout {
         rounding: &LocalRounding,
         budget: &SearchBudget,
     ) -> Result<Self, LayoutError> {
-        Self::build(&[first, second], Some(rounding), budget, MOST_MASKED, OVERLAY_GROWTH)
+        Self::build(&[first, second], Some(rounding), budget, OVERLAY)
     }
 
     fn build(
         models: &[&Ensemble],
         rounding: Option<&LocalRounding>,
         budget: &SearchBudget,
-        most_masked: usize,
-        growth: usize,
+        overlay: Overlay,
     ) -> Result<Self, LayoutError> {
         let go_on = || budget.over().map_or(Ok(()), |reason| Err(LayoutError::Stopped(reason)));
         go_on()?;
@@ -247,8 +259,8 @@ impl Layout {
         let sizes = searched_sizes(&grid, &missing_as);
         let all = layers.iter_mut().flatten().chain(&mut of_scorers);
         all.for_each(|layer| layer.leave_out_undivided(&sizes));
-        let mut maker = PieceMaker { sizes: &sizes, sums, most_masked, growth, budget, pieces: Vec::new() };
-        for stack in stacks(&layers) {
+        let mut maker = PieceMaker { sizes: &sizes, sums, overlay, budget, pieces: Vec::new() };
+        for stack in stacks(&layers, overlay.twins) {
             maker.add(&stack).map_err(LayoutError::Stopped)?;
         }
         for layer in &of_scorers {
@@ -295,6 +307,13 @@ impl Layout {
             Row { terms: vec![(first + own.output() as usize, own.sign())], bound, strict: false }
         };
         self.grid.domain().wheres().iter().zip(&self.scorer_sums).map(row).collect()
+    }
+
+    /// The system of one row on the inputs of the domain.
+    pub(crate) fn system(&self, row: Row) -> System<'_> {
+        let mut rows = self.domain_rows();
+        rows.push(row);
+        System::new(self, &rows)
     }
 
     pub(crate) fn sums(&self) -> usize {
@@ -381,8 +400,8 @@ impl Piece {
     pub(crate) fn leaf_of(&self, cells: &[CellId]) -> usize {
         if let Some(tree) = &self.tree {
             return match tree.part(tree.leaf_node(cells)) {
-                Part::Leaf(leaf) => leaf,
-                Part::Split { .. } => unreachable!("a walk ends at a leaf"),
+                Branching::Leaf(leaf) => leaf,
+                Branching::Split { .. } => unreachable!("a walk ends at a leaf"),
             };
         }
         let words = self.leaf_count.div_ceil(64);
@@ -461,9 +480,7 @@ struct PieceMaker<'a> {
     /// How many cells of each axis the search visits.
     sizes: &'a [u32],
     sums: usize,
-    most_masked: usize,
-    /// An overlay has at most this many times the leaves of its largest tree.
-    growth: usize,
+    overlay: Overlay,
     budget: &'a SearchBudget,
     pieces: Vec<Piece>,
 }
@@ -473,7 +490,7 @@ impl PieceMaker<'_> {
     fn add(&mut self, stack: &[&Layer<'_>]) -> Result<(), StopReason> {
         let univariate = stack.iter().all(|layer| layer.axes.len() <= 1);
         let largest = stack.iter().map(|layer| layer.tree.leaf_count()).max().unwrap_or(1);
-        let limit = if univariate || stack.len() == 1 { usize::MAX } else { largest * self.growth };
+        let limit = if univariate || stack.len() == 1 { usize::MAX } else { largest * self.overlay.growth };
         match Joint::new(stack, self.sizes, self.sums, limit, self.budget)? {
             Some((tree, values)) => {
                 let piece = self.piece(stack, tree, values);
@@ -502,7 +519,7 @@ impl PieceMaker<'_> {
         let words = leaf_count.div_ceil(64);
         let axis = |(axis, starts)| PieceAxis { axis, starts, masks: Vec::new(), words };
         let mut axes: Vec<PieceAxis> = starts.into_iter().map(axis).collect();
-        let tree = if leaf_count > self.most_masked {
+        let tree = if leaf_count > self.overlay.most_masked {
             Some(Arc::new(tree))
         } else {
             axes.iter_mut().for_each(|axis| axis.masks = vec![u64::MAX; axis.starts.len() * words]);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use secateur_model::CellId;
 
-use crate::joint::{Joint, Part};
+use crate::joint::{Branching, Joint};
 
 /// A large piece as one lens uses it.
 #[derive(Clone, Debug)]
@@ -24,8 +24,8 @@ impl LensTree {
         let mut tops = vec![0; joint.len()];
         for node in (0..joint.len()).rev() {
             tops[node] = match joint.part(node) {
-                Part::Leaf(leaf) => values[leaf],
-                Part::Split { children: [first, second], .. } => tops[first].max(tops[second]),
+                Branching::Leaf(leaf) => values[leaf],
+                Branching::Split { children: [first, second], .. } => tops[first].max(tops[second]),
             };
         }
         Self { joint: Arc::clone(joint), tops }
@@ -51,13 +51,13 @@ impl LensTree {
                 continue;
             }
             match self.joint.part(node) {
-                Part::Leaf(_) => {
+                Branching::Leaf(_) => {
                     best = self.tops[node];
                     if best == most {
                         break;
                     }
                 }
-                Part::Split { axis, children: [first, second] } => {
+                Branching::Split { axis, children: [first, second] } => {
                     let better = if self.tops[second] > self.tops[first] { second } else { first };
                     // The better side is pushed last, so it is visited first.
                     for child in [first + second - better, better] {
@@ -79,11 +79,11 @@ impl LensTree {
         let mut open: Vec<(usize, Option<usize>)> = vec![(0, None)];
         while let Some((node, last)) = open.pop() {
             match self.joint.part(node) {
-                Part::Leaf(_) => {
+                Branching::Leaf(_) => {
                     let set = last.map_or(&whole[..], |last| self.joint.set(last).1);
                     leaf(self.tops[node], set);
                 }
-                Part::Split { axis: own, children } => {
+                Branching::Split { axis: own, children } => {
                     for child in children {
                         if self.joint.meets(child, ranges[own]) {
                             open.push((child, if own == axis { Some(child) } else { last }));
@@ -139,7 +139,7 @@ impl LensTree {
         let mut open: Vec<(usize, Option<usize>)> = vec![(0, None)];
         while let Some((node, last)) = open.pop() {
             match self.joint.part(node) {
-                Part::Leaf(_) => {
+                Branching::Leaf(_) => {
                     let set = last.map_or(&whole[..], |last| self.joint.set(last).1);
                     for &(from, to) in set {
                         differences[from as usize] += self.tops[node];
@@ -148,10 +148,10 @@ impl LensTree {
                         }
                     }
                 }
-                Part::Split { axis: own, children } if own == axis => {
+                Branching::Split { axis: own, children } if own == axis => {
                     open.extend(children.map(|child| (child, Some(child))));
                 }
-                Part::Split { axis: own, children: [first, second] } => {
+                Branching::Split { axis: own, children: [first, second] } => {
                     let cell = cells[own].0;
                     let child = if self.joint.meets(first, (cell, cell + 1)) { first } else { second };
                     open.push((child, last));

@@ -9,14 +9,17 @@
 //! `solve` calls the layers in turn. `claimed` is the one road for a claim, whatever it is about.
 //! `outline` and `layout` (with `joint`) lay two models over
 //! their grid, `system` has the rows, `compare` the question whether two models decide alike, and
-//! `scores` how far their scores can be apart (`scores/side`: one output and direction,
-//! `scores/judge`: in the libraries' own arithmetic). `occurs` asks whether a domain has any input.
+//! `scores` how far their scores can be apart (`scores/extreme`: one output and direction,
+//! `scores/judge`: in the libraries' own arithmetic). `one` asks about one model: the range of its
+//! scores, and its classes; `twins` what moving some columns does. `occurs` asks whether a domain
+//! has any input.
 //!
 //! `lens`, `lens_tree` (large trees) and `masks` are bounds, `multipliers` makes them small. `meet`
 //! solves trees of one feature each without a search, `climb` is local search, `difference` asks
-//! first how far two models can be apart, `branch` is the search over boxes, `small_box` closes small ones by joining two halves. `record` and `certify` write
-//! the proof down, `stop` has budgets, `jobs` lets other threads and machines visit boxes and keeps
-//! checkpoints. `fault` breaks the search on purpose, for tests.
+//! first how far two models can be apart, `branch` is the search over boxes, `small_box` closes
+//! small ones by joining two halves. `record` and `certify` write the proof down, `stop` has
+//! budgets, `jobs` lets other threads and machines visit boxes and keeps checkpoints. `fault` breaks
+//! the search on purpose, for tests.
 
 mod branch;
 mod certify;
@@ -34,6 +37,7 @@ mod masks;
 mod meet;
 mod multipliers;
 mod occurs;
+mod one;
 mod outline;
 mod pause;
 mod record;
@@ -43,6 +47,7 @@ mod small_box;
 mod solve;
 mod stop;
 mod system;
+mod twins;
 
 pub use certify::{Kept, Stretch};
 pub use claimed::{Claim, Claimed, Judgement};
@@ -55,9 +60,11 @@ pub use jobs::{
 };
 pub use layout::{Cells, Layout, LayoutError, Piece};
 pub use occurs::has_inputs;
+pub use one::{AskError, Held, OneModel, Ranged, Reached};
 pub use outline::{Band, CompareError, Outline};
 pub use record::{ProofStep, Record};
 pub use scores::{Limit, Measured, ScoreComparison, ScorePoint};
 pub use solve::{Answer, Options, Solved, solve};
 pub use stop::{Cancel, Progress, SearchBudget, StopReason};
 pub use system::{Row, System};
+pub use twins::Twins;

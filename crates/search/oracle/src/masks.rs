@@ -1,6 +1,6 @@
 //! Masks of small pieces: for each run of cells, the leaves that hold it, as bits.
 
-use crate::joint::{Joint, Part};
+use crate::joint::{Branching, Joint};
 use crate::layout::PieceAxis;
 
 /// Removes leaves from the masks of runs that they do not hold: a run that leads to one side of a
@@ -8,7 +8,7 @@ use crate::layout::PieceAxis;
 pub(crate) fn fill_masks(axes: &mut [PieceAxis], tree: &Joint) {
     let below = tree.leaves_below();
     for node in 0..tree.len() {
-        let Part::Split { axis, children } = tree.part(node) else { continue };
+        let Branching::Split { axis, children } = tree.part(node) else { continue };
         // If all splits of an axis send every cell to one side, the tree does not depend on that
         // axis.
         let Ok(place) = axes.binary_search_by_key(&axis, |own| own.axis) else { continue };

@@ -12,6 +12,7 @@ use thiserror::Error;
 use crate::compare::Comparison;
 use crate::layout::{Layout, LayoutError};
 use crate::stop::{SearchBudget, StopReason};
+use crate::twins::Twins;
 
 /// How close to A's decision boundary the claim applies.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,6 +94,7 @@ pub struct Outline<'a> {
     classes: Vec<ClassId>,
     band: Option<f64>,
     slack: f64,
+    twins: Option<&'a Twins<'a>>,
 }
 
 impl<'a> Outline<'a> {
@@ -131,12 +133,18 @@ impl<'a> Outline<'a> {
             // checker.
             second.within(first.domain())?;
         }
-        Ok(Self { read, labels, accepted, classes, band, slack })
+        Ok(Self { read, labels, accepted, classes, band, slack, twins: None })
+    }
+
+    /// A model and its twin, paired freely: do decisions change when columns move?
+    pub fn of_twins(twins: &'a Twins<'a>, band: Band) -> Result<Self, CompareError> {
+        let [model, twin] = twins.models();
+        Ok(Self { twins: Some(twins), ..Self::new(model, twin, band)? })
     }
 
     /// Lays the models out; [`CompareError::Stopped`] if the budget ends first.
     pub fn lay_out(self, budget: &SearchBudget) -> Result<Comparison<'a>, CompareError> {
-        let Self { read, labels, classes, band, slack, .. } = self;
+        let Self { read, labels, classes, band, slack, twins, .. } = self;
         let [first, second] = labels.models();
         // If the second model may round more than the band, a bound by input is worth its cost.
         // Otherwise models that differ only by rounding would trigger an exhaustive search for
@@ -144,9 +152,10 @@ impl<'a> Outline<'a> {
         let local = if band.is_some_and(|band| slack > band) { second.local_rounding() } else { None };
         let layout = match &local {
             Some(local) => Layout::with_rounding(first, second, local, budget)?,
+            None if twins.is_some() => Layout::of_twins(&[first, second], budget)?,
             None => Layout::within(&[first, second], budget)?,
         };
-        Ok(Comparison { read, labels, layout, classes, band, slack, local })
+        Ok(Comparison { read, labels, layout, classes, band, slack, local, twins })
     }
 
     /// The band of the claim, as a score; zero for exact arithmetic.
@@ -201,7 +210,7 @@ impl<'a> Outline<'a> {
 }
 
 /// The smallest band of a model, or why there is none.
-fn certain_margin(model: &Ensemble, name: &'static str) -> Result<f64, CompareError> {
+pub(crate) fn certain_margin(model: &Ensemble, name: &'static str) -> Result<f64, CompareError> {
     let overflow = NoMargin::Overflow(model.accumulation().number);
     model.certain_margin().ok_or_else(|| CompareError::NoCertainMargin {
         model: name,

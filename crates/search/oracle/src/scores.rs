@@ -38,12 +38,13 @@ use crate::series::{Series, distinct};
 use crate::solve::{Answer, Options, gather, solve};
 use crate::stop::{SearchBudget, StopReason};
 use crate::system::{Row, System};
+use crate::twins::Twins;
 
+pub(crate) mod extreme;
 mod judge;
-mod side;
 
+use extreme::Extreme;
 use judge::Judge;
-use side::Side;
 
 /// The search ends when the gap between its two bounds is at most the upper bound, rounding
 /// included, divided by this: four digits.
@@ -67,6 +68,8 @@ pub struct ScoreComparison<'a> {
     outputs: Vec<Scale>,
     /// A cell that has an input of the domain.
     inside: Vec<CellId>,
+    /// The second model is the first one's twin.
+    pub(crate) twins: Option<&'a Twins<'a>>,
 }
 
 /// The difference of one output in integers, with the exponent of the layout:
@@ -138,6 +141,19 @@ impl<'a> ScoreComparison<'a> {
         second: &'a Ensemble,
         budget: &SearchBudget,
     ) -> Result<Self, CompareError> {
+        Self::with([first, second], None, budget)
+    }
+
+    /// A model and its twin, paired freely: the difference is how far moving columns moves a score.
+    pub fn of_twins(twins: &'a Twins<'a>, budget: &SearchBudget) -> Result<Self, CompareError> {
+        Self::with(twins.models(), Some(twins), budget)
+    }
+
+    fn with(
+        [first, second]: [&'a Ensemble; 2],
+        twins: Option<&'a Twins<'a>>,
+        budget: &SearchBudget,
+    ) -> Result<Self, CompareError> {
         let labels = LabelMatch::new(first, second)?;
         let pairs = matched_outputs(first, second)?;
         if first.decision().is_classifier() && second.decision().is_classifier() {
@@ -156,7 +172,7 @@ impl<'a> ScoreComparison<'a> {
         let roundings = [rounding(first, "first")?, rounding(second, "second")?];
         // A model compared with itself: its library rounds the same way both times, provided that
         // the file fixes every bit.
-        let same_bits = !first.scores_vary() && Digest::of(first) == Digest::of(second);
+        let same_bits = twins.is_none() && !first.scores_vary() && Digest::of(first) == Digest::of(second);
         let divisors = [first, second].map(divisor);
         let outputs = pairs
             .into_iter()
@@ -167,9 +183,12 @@ impl<'a> ScoreComparison<'a> {
             })
             .collect::<Result<_, _>>()?;
         let [ours, theirs] = labels.models();
-        let layout = Layout::of_scores(&[ours, theirs], budget)?;
+        let layout = match twins {
+            Some(_) => Layout::of_twins(&[ours, theirs], budget)?,
+            None => Layout::of_scores(&[ours, theirs], budget)?,
+        };
         let inside = some_input(&layout, budget)?;
-        Ok(Self { labels, read: [first, second], intake, layout, outputs, inside })
+        Ok(Self { labels, read: [first, second], intake, layout, outputs, inside, twins })
     }
 
     /// How category labels were matched.
@@ -210,8 +229,9 @@ impl<'a> ScoreComparison<'a> {
         let given = options.starts.iter().take(MOST_STARTS).filter(|cells| self.holds(cells));
         let starts: Vec<Vec<CellId>> = given.cloned().chain([self.inside.clone()]).collect();
         starts.iter().for_each(|start| see(start));
-        let mut sides: Vec<Side<'_>> = (0..self.outputs.len())
-            .flat_map(|output| [1, -1].map(|sign| Side::new(self, output, sign, &starts)))
+        let mut sides: Vec<Extreme<'_>> = (0..self.outputs.len())
+            .flat_map(|output| self.signs().iter().map(move |&sign| (output, sign)))
+            .map(|(output, sign)| Extreme::new(&self.layout, output, self.terms(output, sign), &starts))
             .collect();
         let (mut nodes, mut stopped, mut asked) = (0, None, 0u64);
         // Always take the side with the largest upper bound: once it is settled, no other can be
@@ -230,11 +250,11 @@ impl<'a> ScoreComparison<'a> {
             if side.lens.is_none() {
                 // Local search runs once for each side. Otherwise every question would repeat it
                 // from all rows.
-                let ends = side.climb(self, &starts, options);
+                let ends = side.climb(&starts, options);
                 ends.iter().filter(|cells| self.holds(cells)).for_each(|cells| see(cells));
                 continue;
             }
-            let solved = side.ask(self, options, asked);
+            let solved = side.ask(options, asked);
             nodes += solved.nodes;
             match solved.answer {
                 Answer::Proof | Answer::Witnesses(_) => see(&side.cells),
@@ -247,7 +267,7 @@ impl<'a> ScoreComparison<'a> {
                 }
             }
         }
-        let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
+        let upper = |side: &Extreme<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
         let at_most = sides.iter().map(upper).fold(0.0, f64::max);
         let rounding = self.outputs.iter().map(|scale| scale.rounding.to_f64_up()).fold(0.0, f64::max);
         let (mut at_most, mut rounding) = (at_most, rounding);
@@ -269,15 +289,15 @@ impl<'a> ScoreComparison<'a> {
         self.layout.grid().scores_hold(cells)
     }
 
-    /// The system of a row about the difference, on the inputs of the domain.
-    fn system(&self, row: Row) -> System<'_> {
-        let mut rows = self.layout.domain_rows();
-        rows.push(row);
-        System::new(&self.layout, &rows)
+    /// The directions of a difference that have to be asked about. Twins are any two rows, so that
+    /// each difference is also one in the other direction.
+    fn signs(&self) -> &'static [i64] {
+        if self.twins.is_some() { &[1] } else { &[1, -1] }
     }
 
-    /// Are the cells few enough to evaluate all of them?
-    fn has_few_cells(&self) -> bool {
+    /// Are the cells few enough to evaluate all of them? If not, a limit below the libraries'
+    /// rounding cannot be proved.
+    pub fn has_few_cells(&self) -> bool {
         let trees: usize = self.read.iter().map(|model| model.trees().len()).sum();
         let cells = self.layout.axis_sizes().iter().map(|&size| f64::from(size)).product::<f64>();
         // Bounds for every order of addition take several times as long, and the two never become
@@ -287,14 +307,14 @@ impl<'a> ScoreComparison<'a> {
     }
 
     /// The side with the greatest upper bound.
-    fn widest(&self, sides: &[Side<'_>]) -> Option<usize> {
-        let upper = |side: &Side<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
+    fn widest(&self, sides: &[Extreme<'_>]) -> Option<usize> {
+        let upper = |side: &Extreme<'_>| self.outputs[side.output].score(&side.high, self.layout.exponent());
         (0..sides.len()).max_by(|&a, &b| upper(&sides[a]).total_cmp(&upper(&sides[b])))
     }
 
     /// Is the gap between the bounds of a side too small to matter beside the bound that is
     /// reported?
-    fn is_precise(&self, side: &Side<'_>) -> bool {
+    fn is_precise(&self, side: &Extreme<'_>) -> bool {
         let scale = &self.outputs[side.output];
         let of = |difference: BigInt| Exact::new(difference, self.layout.exponent());
         let rounding = &scale.rounding * &scale.divisor;
@@ -320,7 +340,7 @@ impl<'a> ScoreComparison<'a> {
         many.starts.extend(self.layout.cells_of(&point.row));
         let most = exact(limit);
         for output in 0..self.outputs.len() {
-            for sign in [1, -1] {
+            for &sign in self.signs() {
                 if options.budget.over().is_some() {
                     break;
                 }
@@ -328,7 +348,7 @@ impl<'a> ScoreComparison<'a> {
                 // rounding.
                 let bound = &most * &self.outputs[output].divisor;
                 let row = Row { terms: self.terms(output, sign), bound, strict: true };
-                let found = gather(&self.system(row), &many, &|cells| self.holds(cells));
+                let found = gather(&self.layout.system(row), &many, &|cells| self.holds(cells));
                 rows.extend(found.iter().map(|cells| self.layout.grid().witness(cells)));
             }
         }
@@ -350,9 +370,10 @@ impl<'a> ScoreComparison<'a> {
             &Options { small_boxes: options.small_boxes && self.is_everywhere(), ..options.clone() };
         let mut series = Series::new(options, || About::scores(self.read));
         let open = series.open.clone();
-        let sides = (0..self.outputs.len()).flat_map(|output| [(output, 1), (output, -1)]);
+        let signs = self.signs();
+        let sides = (0..self.outputs.len()).flat_map(|output| signs.iter().map(move |&sign| (output, sign)));
         for (number, (output, sign)) in sides.enumerate() {
-            options.progress.begin(number as u64, self.outputs.len() as u64 * 2);
+            options.progress.begin(number as u64, (self.outputs.len() * signs.len()) as u64);
             if let Some(reason) = options.budget.over() {
                 return (Limit::Stopped(reason), series.nodes);
             }
@@ -377,7 +398,7 @@ impl<'a> ScoreComparison<'a> {
     fn limit_system(&self, limit: f64, output: usize, sign: i64) -> System<'_> {
         let scale = &self.outputs[output];
         let bound = &(&exact(limit) - &scale.rounding) * &scale.divisor;
-        self.system(Row { terms: self.terms(output, sign), bound, strict: true })
+        self.layout.system(Row { terms: self.terms(output, sign), bound, strict: true })
     }
 
     /// Does the domain limit no score of another model?
@@ -409,7 +430,7 @@ impl<'a> ScoreComparison<'a> {
 
 /// A cell that has an input of the domain; any cell if the domain limits no score of another model.
 /// A domain without an input is an error.
-fn some_input(layout: &Layout, budget: &SearchBudget) -> Result<Vec<CellId>, CompareError> {
+pub(crate) fn some_input(layout: &Layout, budget: &SearchBudget) -> Result<Vec<CellId>, CompareError> {
     if layout.grid().domain().wheres().is_empty() {
         return Ok(vec![CellId(0); layout.axis_sizes().len()]);
     }
@@ -468,7 +489,7 @@ impl Scale {
 
 /// A number that is at least the quotient, for a positive divisor. If the quotient is not negative,
 /// it is the smallest such float.
-fn quotient_up(total: &Exact, divisor: &Exact) -> f64 {
+pub(crate) fn quotient_up(total: &Exact, divisor: &Exact) -> f64 {
     let mut score = total.to_f64() / divisor.to_f64();
     // The quotient of rounded numbers is only an estimate: the exact product decides.
     let reaches = |score: f64| Exact::from_f64(score).is_none_or(|score| &score * divisor >= *total);

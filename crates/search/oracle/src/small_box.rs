@@ -69,7 +69,7 @@ pub(crate) struct SmallBox {
     counts: Vec<u64>,
     /// The positions of the fixed axes, as bits.
     fixed: u64,
-    parts: Vec<Part>,
+    parts: Vec<Component>,
     table: Vec<Sums>,
     lists: [Vec<Sums>; 2],
     next: Vec<Sums>,
@@ -85,7 +85,7 @@ type Sums = (i64, i64);
 
 /// Axes that are connected by pieces when the fixed axes are left out.
 #[derive(Default)]
-struct Part {
+struct Component {
     axes: u64,
     /// The fixed axes that its pieces depend on.
     touched: u64,
@@ -102,7 +102,7 @@ struct Part {
     tops: Vec<Sums>,
 }
 
-impl Part {
+impl Component {
     /// The index of a choice of classes among the choices on the touched axes.
     fn number(&self, choice: &[usize], counts: &[u64]) -> usize {
         let mut number = 0;
@@ -181,7 +181,7 @@ impl SmallBox {
         let mut used = 0;
         plan.each_part(fixed, |axes, count| {
             if used == self.parts.len() {
-                self.parts.push(Part::default());
+                self.parts.push(Component::default());
             }
             let part = &mut self.parts[used];
             (part.axes, part.count, part.touched) = (axes, count as usize, 0);
@@ -196,7 +196,7 @@ impl SmallBox {
         self.parts.truncate(used);
         // Pieces that depend on fixed axes only make a part without axes of its own.
         if fixed_only {
-            self.parts.push(Part { touched: fixed, count: 1, ..Part::default() });
+            self.parts.push(Component { touched: fixed, count: 1, ..Component::default() });
         }
         self.parts.sort_by_key(|part| std::cmp::Reverse(part.count));
         let mut halves = Halves::new();

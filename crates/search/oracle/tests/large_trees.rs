@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use peak_alloc::PeakAlloc;
 use secateur_model::{
     Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId, Intake,
-    InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
+    NodeId, NumberType, Output, Split, Test, TreeBuilder,
 };
 use secateur_oracle::{
     Band, Cancel, CompareError, Comparison, Options, Outline, SearchBudget, StopReason, Verdict,
@@ -17,13 +17,8 @@ use secateur_oracle::{
 static MEMORY: PeakAlloc = PeakAlloc;
 
 fn model(features: u32, trees: Vec<TreeBuilder>) -> Ensemble {
-    let intake = Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
-    let sums = Accumulation {
-        number: NumberType::F32,
-        intercept: InterceptPosition::First,
-        order: Order::File,
-        average: None,
-    };
+    let intake = Intake::everything(NumberType::F32);
+    let sums = Accumulation::in_order(NumberType::F32);
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
     let (features, classes) = (Features::unnamed(features), ClassLabels::Unnamed(2));
     let mut builder = EnsembleBuilder::new(features, intake, classes, vec![0.0], sums, decision).unwrap();

@@ -28,13 +28,12 @@ mod outcome;
 mod passes;
 mod points;
 mod points_only;
-mod rows;
 mod run;
 mod search;
 mod watch;
 
 pub use bounds::cover::{Cover, CoverProof, cheapest_cover, check_cover};
-pub use bounds::cut::{Cut, Cutter, Separating};
+pub use bounds::cut::{ColumnCut, Cutter, Separating};
 pub use bounds::evidence::{Bound, Crossing, Evidence, Term, write_bounds};
 pub use bounds::indispensable::{Indispensable, indispensable};
 pub use candidate::column::{Column, Intercept};
@@ -50,7 +49,6 @@ pub use passes::stumps::{Closed, StumpPlan, closed_form};
 pub use points::boundary_walks::near_boundary;
 pub use points::point::{Demand, Points, certain_winner, column_lead, intercept_of};
 pub use points_only::{Scrutiny, Unchecked, prune_unchecked};
-pub use rows::{RowsSeen, rows_seen};
 pub use search::weight_program::Weights;
 pub use watch::{Pass, Status, Watch};
 

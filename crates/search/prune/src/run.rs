@@ -6,7 +6,7 @@ use secateur_formats::{EditError, TreeEdit};
 use secateur_model::{Ensemble, Exact, TreeId};
 use secateur_oracle::Claim;
 
-use crate::bounds::cut::{Cut, Cutter};
+use crate::bounds::cut::{ColumnCut, Cutter};
 use crate::bounds::evidence::Evidence;
 use crate::bounds::indispensable::{ask_each, indispensable};
 use crate::bounds::known::{
@@ -260,7 +260,7 @@ fn fast<M: Editable>(search: &mut Search<'_, M>, known: &mut Known) -> bool {
     proved
 }
 
-/// Does what a fast run does, in a copy of the search that was made where a fast run goes on. The
+/// Does what a fast run does, in a copy of the search that was made where a fast run continues. The
 /// points that a longer run has found by then would lead the linear program to another vertex,
 /// which may need more columns; so a longer run takes what a fast one finds, and is never larger.
 fn as_fast<'a, M: Editable>(search: &mut Search<'a, M>, mut copy: Search<'a, M>) -> bool {
@@ -390,12 +390,12 @@ fn smallest_of_stumps<M: Editable>(
 }
 
 /// Drops cuts that contain another cut, as far as the time allows: they follow from it.
-fn keep_smallest(cuts: &mut Vec<Cut>, stop: &dyn Fn() -> bool) {
+fn keep_smallest(cuts: &mut Vec<ColumnCut>, stop: &dyn Fn() -> bool) {
     cuts.sort_by_key(|cut| cut.columns.len());
-    let mut kept: Vec<Cut> = Vec::new();
+    let mut kept: Vec<ColumnCut> = Vec::new();
     for cut in cuts.drain(..) {
         let holds =
-            |small: &Cut| small.columns.iter().all(|column| cut.columns.binary_search(column).is_ok());
+            |small: &ColumnCut| small.columns.iter().all(|column| cut.columns.binary_search(column).is_ok());
         if stop() || !kept.iter().any(holds) {
             kept.push(cut);
         }

@@ -115,6 +115,11 @@ pub(crate) struct Pack {
     #[arg(long, value_name = "TIME")]
     pub(crate) time_limit: Option<LimitOrNone>,
 
+    /// Keep how much of the training data reached each node, so that Python and Rust compute contributions (SHAP values) from
+    /// the .spk file. The file gets four bytes for each node. For XGBoost and LightGBM
+    #[arg(long, conflicts_with = "prune")]
+    pub(crate) contributions: bool,
+
     /// Write the certificate to this file, for secateur-check
     #[arg(long, value_name = "FILE")]
     pub(crate) certificate: Option<PathBuf>,

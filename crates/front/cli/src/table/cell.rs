@@ -31,6 +31,26 @@ impl fmt::Display for Cell<'_> {
     }
 }
 
+/// The most characters of a cell that are shown: a cell of a table can have megabytes.
+const SHOWN: usize = 64;
+
+impl Cell<'_> {
+    /// The cell as a message shows it.
+    pub(super) fn shown(&self) -> String {
+        match self {
+            Self::Text(text) => shortened(text),
+            _ => self.to_string(),
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// A number for the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Value {
@@ -103,7 +123,7 @@ impl Meaning {
                 Ok(number(text).map_or(Value::Unseen(f64::NAN), Value::Known))
             }
             (_, Cell::Text(text)) => number(text).map(Value::Known).ok_or_else(|| BadCell::NotANumber {
-                text: text.to_owned(),
+                text: shortened(text),
                 advice: match self {
                     Self::Number => "leave the field empty where the value is missing, or name the text that says so with --na-values",
                     _ => "the model file has no labels for this column, so give its category codes",
@@ -155,7 +175,7 @@ impl ClassNames {
         };
         value
             .map(|class| ClassId::new(class as usize))
-            .ok_or_else(|| BadCell::NotAClass { text: cell.to_string() })
+            .ok_or_else(|| BadCell::NotAClass { text: cell.shown() })
     }
 
     fn by_number(&self, number: f64) -> Option<f64> {
@@ -205,7 +225,7 @@ impl Labels {
     }
 
     fn unknown(&self, text: &str) -> Result<Value, BadCell> {
-        self.unseen.map(Value::Unseen).ok_or_else(|| BadCell::UnknownLabel { text: text.to_owned() })
+        self.unseen.map(Value::Unseen).ok_or_else(|| BadCell::UnknownLabel { text: shortened(text) })
     }
 }
 

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId,
-    Intake, InterceptPosition, NumberType, Order, PredictError,
+    Intake, NumberType, PredictError,
 };
 
 use cell::{Cell, ClassNames, Meaning, Value};
@@ -65,6 +65,9 @@ type Put<'a> = dyn FnMut(usize, usize, Cell<'_>) -> std::result::Result<(), cell
 
 /// The values of all rows that are kept at once, about: a gibibyte. A small file of gzip may have any number of rows.
 pub(crate) const MOST_VALUES: usize = 1 << 27;
+
+/// The most bytes of a column's name.
+const LONGEST_NAME: usize = 1 << 12;
 
 /// A table matched with a model's features.
 pub(crate) struct Table {
@@ -186,13 +189,8 @@ impl Table {
         if let Some(twice) = inputs.iter().find(|name| !seen.insert(name.as_str())) {
             bail!("{}: two columns are called {twice:?}", path.display());
         }
-        let intake = Intake { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
-        let accumulation = Accumulation {
-            number: NumberType::F64,
-            intercept: InterceptPosition::First,
-            order: Order::File,
-            average: None,
-        };
+        let intake = Intake::everything(NumberType::F64);
+        let accumulation = Accumulation::in_order(NumberType::F64);
         let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
         let (features, classes) = (Features::named(inputs.clone()), ClassLabels::Unnamed(2));
         let model = EnsembleBuilder::new(features, intake, classes, vec![0.0], accumulation, decision)
@@ -301,7 +299,7 @@ impl Table {
                 Value::Known(value) => value,
                 Value::Unseen(value) => {
                     unseen[feature].count += 1;
-                    unseen[feature].first.get_or_insert_with(|| cell.to_string());
+                    unseen[feature].first.get_or_insert_with(|| cell.shown());
                     value
                 }
             };
@@ -370,22 +368,40 @@ impl Table {
     }
 }
 
+/// Stdin as a file.
+fn stdin() -> Result<File> {
+    #[cfg(unix)]
+    let file = std::os::fd::AsFd::as_fd(&std::io::stdin()).try_clone_to_owned();
+    #[cfg(windows)]
+    let file = std::os::windows::io::AsHandle::as_handle(&std::io::stdin()).try_clone_to_owned();
+    Ok(File::from(file.context("stdin cannot be read")?))
+}
+
 fn open_source(path: &Path, reading: &Reading, is_name: &dyn Fn(&str) -> bool) -> Result<Box<dyn Source>> {
     if path.is_dir() {
         bail!("this is a folder; give a CSV or Parquet file");
     }
-    let mut file = File::open(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => anyhow!("there is no such file"),
-        _ => anyhow!("cannot be read: {error}"),
-    })?;
+    let mut file = if path == Path::new("-") {
+        stdin()?
+    } else {
+        File::open(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => anyhow!("there is no such file"),
+            _ => anyhow!("cannot be read: {error}"),
+        })?
+    };
     // The format is detected by content, without seeking back: the file may be a pipe.
     let mut head = Vec::new();
     file.by_ref().take(PARQUET.len() as u64).read_to_end(&mut head).context("cannot be read")?;
-    if head == PARQUET {
-        open_parquet(file)
+    let source = if head == PARQUET {
+        open_parquet(file)?
     } else {
-        Ok(Box::new(csv::CsvTable::open(head, file, path, reading, is_name)?))
+        Box::new(csv::CsvTable::open(head, file, path, reading, is_name)?)
+    };
+    // Messages show names.
+    if let Some(column) = source.names().iter().position(|name| name.len() > LONGEST_NAME) {
+        bail!("column {} has a name of more than {LONGEST_NAME} bytes", column + 1);
     }
+    Ok(source)
 }
 
 #[cfg(feature = "parquet")]

@@ -1,5 +1,5 @@
-//! Runs every command of the command-line guide and of the tutorial, and compares every output that
-//! they show.
+//! Runs every command of the command-line guide, of the page of questions and of the tutorial, and
+//! compares every output that they show.
 
 use std::env;
 use std::path::Path;
@@ -10,11 +10,17 @@ use secateur_testkit::Limited;
 use crate::support::Folder;
 
 const GUIDE: &str = include_str!("../../../../../docs/guide/command-line.md");
+const ASK: &str = include_str!("../../../../../docs/guide/ask.md");
 const TUTORIAL: &str = include_str!("../../../../../docs/tutorial.md");
 
 #[test]
 fn the_guide_tells_the_truth() {
     tells_the_truth(GUIDE, 13);
+}
+
+#[test]
+fn the_page_of_questions_tells_the_truth() {
+    tells_the_truth(ASK, 9);
 }
 
 #[test]

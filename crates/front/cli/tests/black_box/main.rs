@@ -1,6 +1,8 @@
 //! Tests of the binary as its users see it: arguments, files and pipes in; text, files and exit
 //! codes out.
 
+mod advise;
+mod ask;
 mod band;
 mod checkpoint;
 mod demo;

@@ -1,9 +1,10 @@
 //! Parquet tables: every common type of column, nulls, row groups, and what is refused.
 
 use std::fs::File;
+use std::process::Stdio;
 use std::sync::Arc;
 
-use crate::support::{FLOWERS, Folder};
+use crate::support::{FLOWERS, Folder, Run};
 use ::parquet::basic::{Compression, ZstdLevel};
 use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, FloatType, Int32Type, Int64Type};
 use ::parquet::file::properties::WriterProperties;
@@ -225,4 +226,60 @@ fn damaged_files_give_an_error_or_an_answer() {
         }
     }
     assert!(refused > 20, "{refused}");
+}
+
+#[test]
+fn predictions_are_written_as_the_name_says() {
+    use ::parquet::file::reader::{FileReader, SerializedFileReader};
+    use std::io::Read as _;
+
+    let folder = folder();
+    let rows: String =
+        (0..300).map(|row| format!("{},0.5,red,\"id, {row}\"\n", f64::from(row) / 7.0)).collect();
+    folder.file("rows.csv", format!("length,width,colour,key\n{rows}"));
+    for words in ["", "--raw", "--proba"] {
+        let csv = folder.run(&format!("predict model.txt --data rows.csv --id key {words}")).ok().to_owned();
+        folder.run(&format!("predict model.txt --data rows.csv --id key {words} -o out.parquet")).ok();
+        folder.run(&format!("predict model.txt --data rows.csv --id key {words} -o out.csv.gz")).ok();
+        let reader =
+            SerializedFileReader::new(File::open(folder.path().join("out.parquet")).unwrap()).unwrap();
+        let schema = reader.metadata().file_metadata().schema_descr_ptr();
+        let names: Vec<String> = schema.columns().iter().map(|column| column.name().to_owned()).collect();
+        assert_eq!(names.join(","), csv.lines().next().unwrap(), "ids first, the columns of CSV");
+        let mut lines = csv.lines().skip(1);
+        for row in reader.get_row_iter(None).unwrap() {
+            let row = row.unwrap();
+            let mut fields = row.get_column_iter().map(|(_, field)| field.to_string());
+            let key = fields.next().unwrap();
+            // The texts of numbers parse back to the same bits.
+            let values: Vec<f64> = fields.map(|field| field.parse().unwrap()).collect();
+            let line = lines.next().unwrap().strip_prefix(&key).unwrap().to_owned();
+            let shown: Vec<f64> = line.split(',').skip(1).map(|field| field.parse().unwrap()).collect();
+            assert_eq!(values, shown, "{key}");
+        }
+        assert_eq!(lines.next(), None);
+        let mut unpacked = String::new();
+        let file = File::open(folder.path().join("out.csv.gz")).unwrap();
+        flate2::read::GzDecoder::new(file).read_to_string(&mut unpacked).unwrap();
+        assert_eq!(unpacked, csv);
+    }
+    // Other names are refused before anything is computed, and nothing is written.
+    for name in ["out.arrow", "out.json", "out.xlsx"] {
+        let run = folder.run(&format!("predict model.txt --data rows.csv -o {name}"));
+        assert!(run.refused().contains(".csv, .csv.gz or .parquet"), "{}", run.stderr);
+    }
+    assert_eq!(folder.names(), ["model.txt", "out.csv.gz", "out.parquet", "rows.csv"]);
+}
+
+#[test]
+fn a_table_comes_from_stdin() {
+    let folder = folder();
+    folder.file("rows.csv", "length,width,colour\n1,0,red\n2,1,red\n");
+    let expected = folder.run("predict model.txt --data rows.csv --raw").ok().to_owned();
+    let mut command = folder.command();
+    command.args(["predict", "model.txt", "--data", "-", "--raw"]);
+    command.stdin(File::open(folder.path().join("rows.csv")).unwrap());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let run = Run::end_of(command.spawn().unwrap(), "predict from stdin");
+    assert_eq!(run.ok(), expected);
 }

@@ -671,7 +671,8 @@ fn where_nothing_can_go_it_is_measured_what_would_help() {
     assert!(run.ok().starts_with("unchanged"), "{}", run.stdout);
     let words = |run: &Run| run.ok().split_whitespace().collect::<Vec<_>>().join(" ");
     // A domain was given, so no other is tried; a band is.
-    assert!(words(&run).contains("would help `secateur pack`: "), "{}", run.stdout);
+    let pack = "pack `secateur pack model.txt -o model.spk`: ";
+    assert!(words(&run).contains(pack), "{}", run.stdout);
     assert!(words(&run).contains("would not --band 0.2: in short trials no tree less"), "{}", run.stdout);
     assert!(!run.stdout.contains("your rows"), "{}", run.stdout);
     let run = folder.run("prune model.txt -o out.txt --data rows.csv --target y");
@@ -686,11 +687,13 @@ fn where_nothing_can_go_it_is_measured_what_would_help() {
         let run = folder.run(&format!("prune model.txt -o out.txt --data rows.csv --target y {flags}"));
         assert!(!run.ok().contains("would"), "{}", run.stdout);
     }
+    // What packing gives is part of the result.
+    let object = json(&folder.run("prune model.txt -o out.txt --json"));
+    folder.run("pack model.txt -o model.spk").ok();
+    let size = folder.path().join("model.spk").metadata().unwrap().len();
+    assert_eq!(object["pack"]["bytes"], size, "{object}");
+    assert!(object["pack"]["row_seconds"].as_f64().unwrap() > 0.0, "{object}");
     // If every score is to be kept, there is nothing to try.
     let run = folder.run("prune model.txt -o out.txt --keep scores");
-    assert!(
-        words(&run).contains("would help `secateur pack`") && !run.stdout.contains("would not"),
-        "{}",
-        run.stdout
-    );
+    assert!(words(&run).contains(pack) && !run.stdout.contains("would not"), "{}", run.stdout);
 }

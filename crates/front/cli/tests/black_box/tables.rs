@@ -99,3 +99,28 @@ fn every_command_with_a_table_reads_it_so() {
     let run = folder.run("domain numbers.csv.gz --na-values NA");
     assert!(run.ok().contains("1: 1 of 2 rows: whole numbers from 2 to 2; missing in 1"), "{}", run.stdout);
 }
+
+#[test]
+fn a_line_has_a_limit_and_so_has_what_is_shown_of_it() {
+    let refused = |table: String, command: &str| {
+        let folder = Folder::new();
+        folder.file("model", FLOWERS);
+        folder.file("table.csv.gz", gzip(&table));
+        let said = folder.run(command).refused().to_owned();
+        assert!(said.len() < 1000, "{} bytes", said.len());
+        said
+    };
+    for command in ["predict model --data table.csv.gz", "domain table.csv.gz -o domain.toml"] {
+        let said = refused(",".repeat(1 << 21), command);
+        assert!(said.contains("line 1: a line with more than 1048576 columns"), "{said}");
+        let said = refused(format!("length,width,colour\n1,{},red\n", "x".repeat(1 << 26)), command);
+        assert!(said.contains("row 1: a line with more than 67108864 bytes"), "{said}");
+        let said = refused(format!("length,width,{}\n1,1,red\n", "x".repeat(5000)), command);
+        assert!(said.contains("column 3 has a name of more than 4096 bytes"), "{said}");
+    }
+    let said = refused(
+        format!("length,width,colour\n1,{},red\n", "é".repeat(5000)),
+        "predict model --data table.csv.gz",
+    );
+    assert!(said.contains(&format!("column \"width\": \"{}...\" is not a number", "é".repeat(64))), "{said}");
+}

@@ -203,12 +203,12 @@ fn claim(report: &Report) -> String {
     }
 }
 
-/// `(a probability within 1e-7 of 0.5)`, or the interval itself.
+/// `(a probability more than 1e-7 away from 0.5)`: where the claim holds, as the sentence says.
 fn probability([low, high]: [f64; 2]) -> String {
     let middle = (low + high) / 2.0;
     let half = (high - low) / 2.0;
     if half < 1e-3 {
-        format!("(a probability within {} of {})", number::short(half), number::short(middle))
+        format!("(a probability more than {} away from {})", number::short(half), number::short(middle))
     } else {
         format!("(a probability outside {} to {})", number::short(low), number::short(high))
     }
@@ -235,6 +235,9 @@ fn facts(report: &Report) -> String {
         );
         facts.push(("As probability", text));
     }
+    if let Some(words) = &claim.not_kept {
+        facts.push(("Not kept", escape::sentence(words)));
+    }
     if let Some(rows) = &claim.rows {
         facts.push(("Given rows", escape::sentence(rows)));
     }
@@ -242,7 +245,10 @@ fn facts(report: &Report) -> String {
         facts.push(("Not claimed", "what the library returns where its rounding decides".to_owned()));
     }
     if let Some(inputs) = &claim.limited_to {
-        facts.push(("Not claimed", format!("anything but {}", escape::sentence(inputs))));
+        let these = inputs
+            .strip_prefix("every input ")
+            .map_or_else(|| inputs.clone(), |these| format!("those {these}"));
+        facts.push(("Not claimed", format!("other inputs than {}", escape::sentence(&these))));
     }
     if let Some(bound) = report.lower_bound {
         let count = number::count("lower_bound", bound as u64);

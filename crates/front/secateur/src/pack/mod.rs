@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::Pruning;
+use crate::text::grouped;
 pub use quantised::{LeafOptions, QuantisedPacking, pack_quantised};
 pub use source::{
     Beside, SourceOptions, SourcePacking, beside, check_source, pack_source, pack_source_pruned,
@@ -42,6 +43,16 @@ pub enum PackingError {
         "the pruned model has no certificate, so that the two steps cannot be proved together; give it more time"
     )]
     NotCertified,
+    /// Contributions were asked for, and the model's file does not say how much data reached each
+    /// node.
+    #[error(
+        "contributions need the cover of every node (how much of the training data reached it), which is read from XGBoost's \
+         and LightGBM's files; this model ({dialect}) has none"
+    )]
+    NoCovers {
+        /// The model's library and version.
+        dialect: String,
+    },
     /// The `watch` callback asked to stop.
     #[error("packing was stopped before the packed model was tested; nothing was written")]
     Stopped,
@@ -114,7 +125,17 @@ pub fn pack_watched(
     labels: Option<&ClassLabels>,
     watch: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Packing, PackingError> {
-    packed_as(model, model, labels, None, &[], watch)
+    packed_as((model, model), labels, None, &[], false, watch)
+}
+
+/// As [`pack_watched`], with the covers of the model's file, from which the runtime computes
+/// contributions (SHAP values). The certificate is about the scores; it does not speak of covers.
+pub fn pack_with_covers(
+    model: &ModelFile,
+    labels: Option<&ClassLabels>,
+    watch: &mut dyn FnMut(f64) -> bool,
+) -> Result<Packing, PackingError> {
+    packed_as((model, model), labels, None, &[], true, watch)
 }
 
 /// Packs a pruned model, with one certificate for both steps: original to pruned, pruned to packed.
@@ -128,15 +149,15 @@ pub fn pack_pruned(
     let (model, certificate) = step.ok_or(PackingError::NotCertified)?;
     let step = PruningStep { model: model.clone(), certificate: certificate.bytes.clone() };
     let scorers = Scorer::of(&pruning.pruned.domain);
-    packed_as(original, &pruning.pruned.file, None, Some(step), &scorers, watch)
+    packed_as((original, &pruning.pruned.file), None, Some(step), &scorers, false, watch)
 }
 
 fn packed_as(
-    original: &ModelFile,
-    model: &ModelFile,
+    (original, model): (&ModelFile, &ModelFile),
     labels: Option<&ClassLabels>,
     pruning: Option<PruningStep>,
     scorers: &[Scorer<'_>],
+    covers: bool,
     watch: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Packing, PackingError> {
     let ensemble = model.ensemble();
@@ -151,7 +172,11 @@ fn packed_as(
     stamp.cover_rows |= u32::try_from(cover.len() / width).map_err(PackingError::fault)?;
     let mut exact = |share: f64| watch(COVER_SHARE + EXACT_SHARE * share);
     stamp.cover_hash = hash_of_scores(&exact_scores(ensemble, &cover, &mut exact)?);
-    let bytes = packed::File::pack(model, labels, &stamp)?;
+    let mut bytes = packed::File::pack(model, labels, &stamp)?;
+    if covers {
+        let with = packed::File::with_covers(model, &bytes);
+        bytes = with.ok_or_else(|| PackingError::NoCovers { dialect: model.dialect() })?;
+    }
     let runtime = secateur_runtime::Model::load(&bytes)?;
     let done = COVER_SHARE + EXACT_SHARE;
     let mut later = |share: f64| watch(done + (1.0 - done) * share);
@@ -233,14 +258,19 @@ impl Packing {
         let after = self.bytes.len();
         let size = match before {
             Some(before) => {
-                format!("{before} bytes -> {after} ({:.1} times smaller)\n", before as f64 / after as f64)
+                let smaller = before as f64 / after as f64;
+                format!(
+                    "{} bytes -> {} ({smaller:.1} times smaller)\n",
+                    grouped(before),
+                    grouped(after as u64)
+                )
             }
-            None => format!("{after} bytes\n"),
+            None => format!("{} bytes\n", grouped(after as u64)),
         };
         let paths = self.paths.iter().map(|path| path.name()).collect::<Vec<_>>().join(", ");
         format!(
             "{size}same bits on every input: checked node by node\ntested on {} rows that reach every leaf and threshold, by {paths}\n",
-            self.cover_rows
+            grouped(self.cover_rows as u64)
         )
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use secateur_certificate::{Digest, FileDigest, PackingRecord, PruningStep, QuantisedStep};
 use secateur_checker::Scorer;
-use secateur_emit::{Cover, Emitted, Expected, Form, LeafBits, cover_rows_watched, emit};
+use secateur_emit::{CoverRows, Emitted, Expected, Form, LeafBits, cover_rows_watched, emit};
 use secateur_formats::{DomainFile, Link, ModelFile, packed};
 use secateur_model::{Decision, Domain, Ensemble, FeatureId, Predictor};
 use secateur_oracle::{
@@ -29,7 +29,7 @@ use crate::error::Error;
 use crate::prune::threads;
 use crate::text::{entry, number, plain, printable};
 use crate::verify::{VerifyOptions, VerifyReport, row_json, upper, used_columns, verify_models};
-use crate::{Places, Pruning, Settled, Verification};
+use crate::{Conclusion, Places, Pruning, Verification};
 
 /// The share of the remaining time that the search for a smaller bound may take. Its last proof is
 /// two thirds of its work; this proof is repeated once for the certificate and once more by the
@@ -197,7 +197,7 @@ pub fn pack_quantised(
 }
 
 /// The result of the search about scores.
-struct Found {
+struct Searched {
     measured: Measured,
     /// The bound and its certificate.
     proof: Option<(f64, Vec<u8>)>,
@@ -211,7 +211,7 @@ fn measured(
     leaves: &LeafOptions,
     budget: &Budget,
     progress: &Arc<Progress>,
-) -> Result<Option<Found>, PackingError> {
+) -> Result<Option<Searched>, PackingError> {
     // If decisions are asked about too, they get half of the remaining time.
     let parts = if leaves.same_decisions { 2 } else { 1 };
     let now = Instant::now();
@@ -245,7 +245,7 @@ fn measured(
         Ok(_) => None,
         Err(error) => return Err(PackingError::fault(error)),
     };
-    Ok(Some(Found { measured, proof }))
+    Ok(Some(Searched { measured, proof }))
 }
 
 /// The bytes of a record that the checker accepts; `None` if the time is too short for the check.
@@ -303,7 +303,7 @@ fn tested(
         Form::Wasm => (&read.model, Expected::Scores(&scores)),
         _ => (model, Expected::Sums(&sums)),
     };
-    let test = made_test(model, options, &Cover { rows: &rows, expected, classes: &classes })?;
+    let test = made_test(model, options, &CoverRows { rows: &rows, expected, classes: &classes })?;
     Ok((Some(test), rows.len() / model.features().len().max(1)))
 }
 
@@ -322,7 +322,7 @@ impl QuantisedPacking {
 
     /// Was an input found whose decision changes?
     pub fn is_different(&self) -> bool {
-        self.decisions.as_ref().is_some_and(|answer| answer.settled() == Settled::Refuted)
+        self.decisions.as_ref().is_some_and(|answer| answer.conclusion() == Conclusion::Refuted)
     }
 
     /// Is there a proof, accepted by the checker, that no decision changes?
@@ -417,8 +417,8 @@ impl QuantisedPacking {
             _ => {}
         }
         if let Some(report) = self.report(model) {
-            match report.answer.settled() {
-                Settled::Proved if self.is_same() => {
+            match report.answer.conclusion() {
+                Conclusion::Proved if self.is_same() => {
                     line("decisions", "the same, proved and checked: see the claim below");
                     text +=
                         &report.words(verbose).replacen("identical: proved", "the same decisions: proved", 1);

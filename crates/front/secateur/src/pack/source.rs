@@ -4,7 +4,7 @@
 use secateur_certificate::{Digest, FileDigest, PackingReadError, PackingRecord, PruningStep};
 use secateur_checker::Scorer;
 use secateur_emit::{
-    Cover, DECLARATIONS_START, Emitted, Expected, Form, LeafBits, NodeLayout, PAGE_START, Style,
+    CoverRows, DECLARATIONS_START, Emitted, Expected, Form, LeafBits, NodeLayout, PAGE_START, Style,
     WRAPPER_START, Web, cover_rows_watched, cover_test, declarations, emit, page, rust_cover_test,
     wasm_cover_test, wrapper,
 };
@@ -185,7 +185,7 @@ fn written(
         } else {
             Vec::new()
         };
-        let cover = Cover { rows: &rows, expected: Expected::Scores(&scores), classes: &classes };
+        let cover = CoverRows { rows: &rows, expected: Expected::Scores(&scores), classes: &classes };
         test_rows = rows.len() / ensemble.features().len().max(1);
         test = Some(made_test(ensemble, options, &cover)?);
     }
@@ -215,7 +215,7 @@ pub(crate) fn written_beside(
 pub(crate) fn made_test(
     model: &Ensemble,
     options: &SourceOptions<'_>,
-    cover: &Cover<'_>,
+    cover: &CoverRows<'_>,
 ) -> Result<String, PackingError> {
     Ok(match options.form {
         Form::Rust => rust_cover_test(model, options.file, cover),

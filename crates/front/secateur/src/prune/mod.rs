@@ -23,17 +23,21 @@ use secateur_model::{ClassId, Cut, Ensemble};
 use secateur_oracle::{Cancel, Claimed, CompareError, Crew, Judgement, Options, SearchBudget, has_inputs};
 pub use secateur_prune::{
     Certificate, CertifyError, Choice, Claim, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass,
-    PruneError, Pruned, RowsSeen, Size, Status, Unit, Watch,
+    PruneError, Pruned, Size, Status, Unit, Watch,
 };
-use secateur_prune::{Config, certify, prune_model, rows_seen, unpruned};
+use secateur_prune::{Config, certify, prune_model, unpruned};
 
 use crate::budget::{Budget, watch_while};
 use crate::checkpoint::PruneCheckpoint;
 use crate::domain::OutsideRows;
 use crate::error::Error;
+use crate::packed_size::PackedSize;
 use crate::page::History;
+pub use crate::rows::RowsSeen;
+use crate::rows::rows_seen;
 use at_cut::AtCut;
-pub use offers::{Offer, Offers, Way, offers};
+pub use offers::{Way, offers, trial_words};
+pub(crate) use offers::{smaller_claims, try_ways};
 pub(crate) use options::threads;
 pub use options::{PruneOptions, keep_scores};
 pub use score_rows::ScoreRows;
@@ -73,6 +77,9 @@ pub struct Pruning {
     pub interrupted: bool,
     /// Did the limit of [`Budget::standard`] end the search?
     pub met_standard_limit: bool,
+    /// The size and speed of the packed original, if pruning removed little: that is what helps such
+    /// a model. `None` also for a model that cannot be packed.
+    pub pack: Option<PackedSize>,
     /// Where the time went.
     pub seconds: Seconds,
     history: Option<History>,
@@ -133,6 +140,22 @@ pub struct Seconds {
 /// The same input, options and seed give the same bytes, as long as no time limit cuts the search
 /// short.
 pub fn prune(
+    original: &ModelFile,
+    rows: &[f64],
+    options: &PruneOptions,
+    budget: &Budget,
+    watch: &Watch,
+) -> Result<Pruning, Error> {
+    let mut pruning = prune_only(original, rows, options, budget, watch)?;
+    if pruning.has_little() && !pruning.interrupted {
+        pruning.pack = PackedSize::measure(original, options.labels.as_ref(), rows).ok();
+        pruning.seconds.total = budget.elapsed().as_secs_f64();
+    }
+    Ok(pruning)
+}
+
+/// As [`prune`], without advice if little can be removed.
+fn prune_only(
     original: &ModelFile,
     rows: &[f64],
     options: &PruneOptions,
@@ -213,6 +236,7 @@ fn prune_watched(
         outside,
         interrupted,
         met_standard_limit: budget.has_met_standard(),
+        pack: None,
         seconds,
         history,
     })

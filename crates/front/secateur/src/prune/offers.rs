@@ -1,47 +1,37 @@
-//! Suggests what would make a model smaller if little can be removed; measured on this very model,
-//! in short trials.
+//! What would make a model smaller if little can be removed; measured on this very model, in short
+//! trials.
 //!
 //! Each trial asks for a smaller claim (only inputs without missing values, only inputs like the
 //! caller's rows, or only decisions that are not close) and reports how many trees are left.
-//! Whether that claim suffices is for the caller to say. Packing keeps every bit and is offered
-//! whenever the model can be packed.
+//! Whether that claim suffices is for the caller to say. [`advise`](crate::advise) makes the same
+//! trials.
 
 use std::time::{Duration, Instant};
 
-use secateur_certificate::Digest;
 use secateur_formats::ModelFile;
-use secateur_formats::packed::{self, Stamp};
 use secateur_model::{Domain, FeatureId};
 use secateur_oracle::{Band, Cancel};
 use secateur_prune::{Claim, Watch};
 use serde_json::{Value, json};
 
-use super::{PruneOptions, Pruning, prune};
+use super::{PruneOptions, Pruning, prune_only};
+use crate::advise::{Trial, ended};
 use crate::budget::Budget;
 use crate::domain::resolve_domain;
 use crate::logistic;
 use crate::propose::propose;
-use crate::text::{counted, entry, grouped};
+use crate::text::{counted, entry, grouped, plain};
 
 /// The distance from one half up to which a probability counts as close, in the trial of a band.
 const NEAR: f64 = 0.05;
 /// A trial takes at most this long.
 const LONGEST_TRIAL: Duration = Duration::from_secs(5);
 
-/// A way to a smaller model, and how small it is.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Offer {
-    /// What it requires.
-    pub way: Way,
-    /// The trees that are left after a short trial; for [`Way::Pack`] all of them.
-    pub trees: usize,
-    /// The size of the packed file, for [`Way::Pack`].
-    pub bytes: Option<u64>,
-}
-
 /// What a smaller model requires.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Way {
+    /// Nothing: every decision stays, on every input.
+    Decisions,
     /// No input has a missing value.
     NoMissing,
     /// Every input is like the caller's rows: within their ranges and with the dependencies among
@@ -54,99 +44,115 @@ pub enum Way {
         /// The probabilities at its ends, for logistic models.
         probability: Option<[f64; 2]>,
     },
-    /// Nothing: the packed file has every bit of the scores.
-    Pack,
+    /// Every score may move by this much, and by no more.
+    Within(f64),
 }
 
-impl Offer {
-    /// The argument for Python's `prune`, or the function to call.
-    pub fn option(&self) -> String {
-        match self.way {
-            Way::NoMissing => "missing=False".to_owned(),
-            Way::LikeTheRows => "domain=Domain.from_data(X)".to_owned(),
-            Way::Band { score, .. } => format!("band={score}"),
-            Way::Pack => "pack(model)".to_owned(),
+impl Way {
+    /// The options of the command line.
+    fn options(&self) -> String {
+        match self {
+            Self::Decisions => String::new(),
+            Self::NoMissing => " --no-missing".to_owned(),
+            Self::LikeTheRows => " --domain inputs.toml".to_owned(),
+            Self::Band { score, .. } => format!(" --band {}", plain(*score)),
+            Self::Within(within) => format!(" --within {}", plain(*within)),
         }
     }
 
-    /// For scripts: `option` (in Python), `way` (`no_missing`, `like_the_rows`, `band`, `pack`),
-    /// `trees`, `bytes`, `band`.
-    pub fn json(&self) -> Value {
-        let (way, band) = match self.way {
-            Way::NoMissing => ("no_missing", None),
-            Way::LikeTheRows => ("like_the_rows", None),
-            Way::Band { score, .. } => ("band", Some(score)),
-            Way::Pack => ("pack", None),
-        };
-        json!({"option": self.option(), "way": way, "trees": self.trees, "bytes": self.bytes, "band": band})
+    /// The command and its option, as the name of a trial.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Decisions => "prune".to_owned(),
+            other => other.options().trim_start().replace("inputs.toml", "FILE"),
+        }
     }
 
-    /// A sentence, with the command's options.
-    pub fn words(&self, original: &ModelFile, original_bytes: Option<u64>) -> String {
-        let left = format!(
-            "{} -> {}",
-            grouped(original.ensemble().trees().len() as u64),
-            counted(self.trees as u64, "tree", "trees")
-        );
-        match self.way {
-            Way::NoMissing => format!("--no-missing: {left}, if no input has a missing value"),
-            Way::LikeTheRows => format!(
-                "--domain FILE: {left}, if every input is like your rows (`secateur domain TABLE -o FILE` proposes the file; \
-                 you vouch for it)"
-            ),
-            Way::Band { score, probability } => {
+    /// The command to copy; `model` is the path of the model's file.
+    pub(crate) fn command(&self, model: &str) -> String {
+        let ending = std::path::Path::new(model).extension().and_then(|ending| ending.to_str());
+        let domain = match self {
+            Self::LikeTheRows => "secateur domain TABLE -o inputs.toml && ",
+            _ => "",
+        };
+        let ending = ending.map_or_else(String::new, |ending| format!(".{ending}"));
+        format!("{domain}secateur prune {model} -o smaller{ending}{}", self.options())
+    }
+
+    /// The argument for Python's `prune`; empty if it needs none.
+    pub fn option(&self) -> String {
+        match self {
+            Self::Decisions => String::new(),
+            Self::NoMissing => "missing=False".to_owned(),
+            Self::LikeTheRows => "domain=Domain.from_data(X)".to_owned(),
+            Self::Band { score, .. } => format!("band={score}"),
+            Self::Within(within) => format!("within={within}"),
+        }
+    }
+
+    /// The call in Python.
+    pub(crate) fn call(&self) -> String {
+        let option = self.option().replace("Domain.", "secateur.Domain.");
+        let between = if option.is_empty() { "" } else { ", " };
+        format!("secateur.prune(model{between}{option})")
+    }
+
+    /// What the caller has to accept, as the end of a sentence.
+    pub(crate) fn requires(&self) -> String {
+        match *self {
+            Self::Decisions => String::new(),
+            Self::NoMissing => "if no input has a missing value".to_owned(),
+            Self::LikeTheRows => {
+                "if every input is like your rows (`secateur domain TABLE -o FILE` proposes the file; you vouch for it)"
+                    .to_owned()
+            }
+            Self::Band { score, probability } => {
                 let near = match probability {
                     Some(interval) => format!("whose probability is {}", logistic::words(interval)),
                     None => format!("whose winner leads by less than {score}"),
                 };
-                format!("--band {score}: {left}, if inputs {near} may be decided otherwise")
+                format!("if inputs {near} may be decided otherwise")
             }
-            Way::Pack => {
-                let bytes = grouped(self.bytes.unwrap_or(0));
-                let before =
-                    original_bytes.map_or_else(String::new, |bytes| format!("{} -> ", grouped(bytes)));
-                // Deep forests run about as fast as in their own library.
-                let faster = if original.averages_probabilities() { "" } else { " and faster" };
-                format!("`secateur pack`: {before}{bytes} bytes{faster}, with every bit of the scores")
-            }
+            Self::Within(within) => format!("if scores may move by {}", plain(within)),
         }
+    }
+
+    /// For scripts: `way`, `option` (in Python), `band`, `within`.
+    pub(crate) fn json(&self) -> Value {
+        let (way, band, within) = match *self {
+            Self::Decisions => ("decisions", None, None),
+            Self::NoMissing => ("no_missing", None, None),
+            Self::LikeTheRows => ("like_the_rows", None, None),
+            Self::Band { score, .. } => ("band", Some(score), None),
+            Self::Within(within) => ("within", None, Some(within)),
+        };
+        json!({"way": way, "option": self.option(), "band": band, "within": within})
     }
 }
 
-/// The trials that helped and those that did not.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Offers {
-    /// Ways to a smaller model.
-    pub found: Vec<Offer>,
-    /// Ways whose trials did not lead to fewer trees than are left already.
-    pub in_vain: Vec<Way>,
-}
-
-impl Offers {
-    /// One line for each way that helps, and one for all that do not.
-    pub fn words(&self, original: &ModelFile, original_bytes: Option<u64>) -> String {
-        let mut text: String = self
-            .found
-            .iter()
-            .map(|offer| entry("would help", &offer.words(original, original_bytes)) + "\n")
-            .collect();
-        let names: Vec<String> = self
-            .in_vain
-            .iter()
-            .map(|way| match way {
-                Way::NoMissing => "--no-missing".to_owned(),
-                Way::LikeTheRows => "a --domain that your rows suggest".to_owned(),
-                Way::Band { score, .. } => format!("--band {score}"),
-                Way::Pack => "packing".to_owned(),
-            })
-            .collect();
-        if let [first @ .., last] = &names[..] {
-            let all =
-                if first.is_empty() { last.clone() } else { format!("{} and {last}", first.join(", ")) };
-            text += &(entry("would not", &format!("{all}: in short trials no tree less")) + "\n");
+/// One line for each trial with fewer trees than `so_far`, and one for all others.
+pub fn trial_words(trials: &[Trial], original: &ModelFile, so_far: usize) -> String {
+    let before = grouped(original.ensemble().trees().len() as u64);
+    let mut text = String::new();
+    let mut in_vain = Vec::new();
+    for Trial { way, trees, .. } in trials {
+        match trees {
+            Ok(trees) if *trees < so_far => {
+                let left = format!("{before} -> {}", counted(*trees as u64, "tree", "trees"));
+                text += &entry("would help", &format!("{}: {left}, {}", way.name(), way.requires()));
+                text.push('\n');
+            }
+            Ok(_) if *way == Way::LikeTheRows => in_vain.push("a --domain that your rows suggest".to_owned()),
+            Ok(_) => in_vain.push(way.name()),
+            // This model does not support such a claim: there is nothing to report.
+            Err(_) => {}
         }
-        text
     }
+    if let [first @ .., last] = &in_vain[..] {
+        let all = if first.is_empty() { last.clone() } else { format!("{} and {last}", first.join(", ")) };
+        text += &(entry("would not", &format!("{all}: in short trials no tree less")) + "\n");
+    }
+    text
 }
 
 impl Pruning {
@@ -157,41 +163,60 @@ impl Pruning {
     }
 }
 
-/// Tries within `limit` what would make `original` smaller than `so_far` trees, and adds packing.
-/// `rows` and `options` are those of the preceding run. `cancel` ends the trials early.
+/// Tries within `limit` which smaller claims would make `original` smaller. `rows` and `options`
+/// are those of the preceding run. `cancel` ends the trials early.
 pub fn offers(
     original: &ModelFile,
     rows: &[f64],
     options: &PruneOptions,
-    so_far: usize,
     limit: Duration,
     cancel: &Cancel,
-) -> Offers {
-    let end = Instant::now() + limit;
-    let mut offers = Offers::default();
+) -> Vec<Trial> {
     // Without time nothing is tried and nothing is reported.
-    let trials = if limit.is_zero() { Vec::new() } else { trials(original, rows, options) };
-    let mut left = trials.len() as u32;
-    for (way, options) in trials {
-        let share = end.saturating_duration_since(Instant::now()) / left.max(1);
+    let ways = if limit.is_zero() { Vec::new() } else { smaller_claims(original, rows, options) };
+    try_ways(original, rows, ways, Instant::now() + limit, cancel)
+}
+
+/// Makes the trials one after the other; they share the time until `end`.
+pub(crate) fn try_ways(
+    original: &ModelFile,
+    rows: &[f64],
+    ways: Vec<(Way, PruneOptions)>,
+    end: Instant,
+    cancel: &Cancel,
+) -> Vec<Trial> {
+    let mut left = ways.len() as u32;
+    let mut trials = Vec::with_capacity(ways.len());
+    for (way, options) in ways {
+        if cancel.is_cancelled() {
+            break;
+        }
+        let started = Instant::now();
+        let share = end.saturating_duration_since(started) / left.max(1);
         left -= 1;
         let budget = Budget::limit(share.min(LONGEST_TRIAL)).with_cancel(cancel.clone());
-        let trial = prune(original, rows, &options, &budget, &Watch::default());
-        match trial.map(|trial| trial.pruned.size[1].trees) {
-            Ok(trees) if trees < so_far => offers.found.push(Offer { way, trees, bytes: None }),
-            Ok(_) => offers.in_vain.push(way),
-            // This model does not support such a claim: there is nothing to report.
-            Err(_) => {}
-        }
+        let pruning = prune_only(original, rows, &options, &budget, &Watch::default());
+        let seconds = started.elapsed().as_secs_f64();
+        trials.push(match pruning {
+            Ok(pruning) => Trial {
+                way,
+                trees: Ok(pruning.pruned.size[1].trees),
+                minimal: pruning.minimal() && options.claim.band().is_some(),
+                ended: ended(pruning.pruned.outcome),
+                seconds,
+            },
+            Err(error) => Trial { way, trees: Err(error.to_string()), minimal: false, ended: true, seconds },
+        });
     }
-    let trees = original.ensemble().trees().len();
-    let packed = packed_bytes(original).map(|bytes| Offer { way: Way::Pack, trees, bytes: Some(bytes) });
-    offers.found.extend(packed);
-    offers
+    trials
 }
 
 /// The smaller claims that make sense for this model, with the options that ask for them.
-fn trials(original: &ModelFile, rows: &[f64], options: &PruneOptions) -> Vec<(Way, PruneOptions)> {
+pub(crate) fn smaller_claims(
+    original: &ModelFile,
+    rows: &[f64],
+    options: &PruneOptions,
+) -> Vec<(Way, PruneOptions)> {
     let Claim::Decisions { band } = options.claim else { return Vec::new() };
     let ensemble = original.ensemble();
     let mut trial = PruneOptions { self_check: false, record: false, classes: Vec::new(), ..options.clone() };
@@ -224,10 +249,4 @@ fn trials(original: &ModelFile, rows: &[f64], options: &PruneOptions) -> Vec<(Wa
         }
     }
     trials
-}
-
-/// The size of the packed file; `None` if the model cannot be packed.
-fn packed_bytes(model: &ModelFile) -> Option<u64> {
-    let stamp = Stamp { source: Digest::of(model.ensemble()).0, cover_rows: 0, cover_hash: 0 };
-    packed::File::pack(model, None, &stamp).ok().map(|bytes| bytes.len() as u64)
 }

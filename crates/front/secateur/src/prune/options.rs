@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use secateur_certificate::{self as certificate, BandClaim, Digest, FileDigest, Statement};
 use secateur_formats::{ModelFile, threshold_cut};
-use secateur_model::{ClassId, Cut, Domain, Ensemble};
+use secateur_model::{ClassId, ClassLabels, Cut, Domain, Ensemble};
 use secateur_oracle::Crew;
 use secateur_prune::{Claim, Config, Effort, LinearSolver, Moves, Objective, Unit};
 
@@ -44,6 +44,9 @@ pub struct PruneOptions {
     /// how well the probabilities rank the rows
     /// ([`ProbabilityShift::auc`](crate::prune::ProbabilityShift::auc)).
     pub classes: Vec<ClassId>,
+    /// Class labels that a live object returns and its file does not have. They only count for the
+    /// size of the packed model ([`Pruning::pack`](crate::Pruning::pack)).
+    pub labels: Option<ClassLabels>,
     /// The inputs that the claim is about; columns are numbered as in the model.
     pub domain: Domain,
     /// Threads of the search; `None` for all cores.
@@ -78,6 +81,7 @@ impl Default for PruneOptions {
             claim,
             threshold: None,
             classes: Vec::new(),
+            labels: None,
             domain,
             threads: None,
             seed,

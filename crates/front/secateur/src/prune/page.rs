@@ -39,6 +39,7 @@ impl PruneReport<'_> {
             claim: page::Claim {
                 band: self.pruning.pruned.band,
                 exact: self.exact(),
+                not_kept: self.probability_words(),
                 rows: self.pruning.rows.as_ref().map(|seen| seen.words(self.exact())),
                 probability: self.probability(),
                 inputs: self.inputs(),
@@ -59,12 +60,7 @@ impl PruneReport<'_> {
             },
             certificate: self.certificate_page(),
             undecided: self.open_questions(),
-            notes: self
-                .probability_words()
-                .map(|words| format!("Not kept: {words}."))
-                .into_iter()
-                .chain(self.original.notes())
-                .collect(),
+            notes: self.original.notes(),
             not_certified: self.not_certified(),
             settings: self.settings(),
             ..page::Report::default()

@@ -18,7 +18,7 @@ use crate::error::Error;
 use crate::places::Places;
 use crate::prune::PruneOptions;
 use crate::text::{counted, entry, grouped, printable};
-use crate::verify::{Question, Settled, VerifyOptions, VerifyReport, verify};
+use crate::verify::{Conclusion, Question, VerifyOptions, VerifyReport, verify};
 
 /// How a model without a proof was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub struct Unproved {
 pub struct Against {
     /// Is it known, for every input of the domain, whether the two decide alike? There is no
     /// certificate for it.
-    pub settled: Settled,
+    pub conclusion: Conclusion,
     json: Value,
     words: String,
 }
@@ -165,7 +165,7 @@ pub fn prune_without_proof(
         }
     };
     let json = report.json();
-    result.oracle = Some(Against { settled: answer.settled(), json, words });
+    result.oracle = Some(Against { conclusion: answer.conclusion(), json, words });
     result.seconds = started.elapsed().as_secs_f64();
     Ok(result)
 }

@@ -107,6 +107,7 @@ impl PruneReport<'_> {
             "relevant_thresholds": self.pruning.pruned.relevant.as_ref().map(|relevant| {
                 json!({"count": relevant.count(), "total": relevant.total()})
             }),
+            "pack": self.pruning.pack.as_ref().map(|size| size.json()),
             "fates": self.pruning.pruned.fates.iter().map(fate_json).collect::<Vec<_>>(),
         })
     }
@@ -130,13 +131,13 @@ impl PruneReport<'_> {
         let [before, after] = pruned.size;
         let kept = format!(
             "{} -> {}, {}{}{}{}",
-            before.trees,
+            grouped(before.trees as u64),
             counted(after.trees as u64, "tree", "trees"),
             match (pruned.within, pruned.band) {
                 (Some(within), _) => format!("no score moved by more than {}", plain(within)),
                 _ if self.exact() => "the exact sums decide the same".to_owned(),
                 (None, 0.0) => "every decision but exact ties unchanged".to_owned(),
-                (None, _) => "every decision outside the band unchanged".to_owned(),
+                (None, _) => format!("every decision unchanged, except where {}", self.near_words()),
             },
             self.options
                 .threshold
@@ -181,15 +182,10 @@ impl PruneReport<'_> {
             line("removed", &removed);
         }
         line("smallest", &self.bound_words());
-        if let Some(relevant) = self.pruning.pruned.relevant.as_ref().filter(|relevant| relevant.count() > 0)
-        {
+        let relevant = self.pruning.pruned.relevant.as_ref();
+        if let Some(relevant) = relevant.filter(|relevant| verbose && relevant.count() > 0) {
             line("thresholds", &relevant_words(relevant));
-            if verbose {
-                relevant
-                    .pairs()
-                    .take(PAIRS)
-                    .for_each(|(_, pair)| line("for example", &self.pair_words(pair)));
-            }
+            relevant.pairs().take(PAIRS).for_each(|(_, pair)| line("for example", &self.pair_words(pair)));
         }
         if self.original.unused_trees() > 0 {
             let unused = counted(self.original.unused_trees() as u64, "tree", "trees");
@@ -239,7 +235,26 @@ impl PruneReport<'_> {
         if let Some(command) = self.check_words() {
             line("check", &command);
         }
+        if let Some(size) = &self.pruning.pack {
+            let call = match self.places.original {
+                Some(model) => format!("`secateur pack {model} -o model.spk`"),
+                None => "`secateur.pack(model)`".to_owned(),
+            };
+            line("pack", &format!("{call}: {}", size.words(self.bytes()[0])));
+        }
         text
+    }
+
+    /// The inputs so near to the boundary that the claim leaves them out.
+    fn near_words(&self) -> String {
+        match self.probability() {
+            Some([low, high]) => {
+                let middle = self.options.threshold.unwrap_or(0.5);
+                let near = one_digit_up((middle - low).max(high - middle));
+                format!("the probability is within {near} of {middle}")
+            }
+            None => format!("the winner leads by at most {}", rounded_up(self.pruning.pruned.band)),
+        }
     }
 
     /// Names the limit if the caller gave none.
@@ -523,6 +538,28 @@ impl PruneReport<'_> {
     }
 }
 
+/// A positive number rounded up to one digit, without an exponent unless it is tiny.
+fn one_digit_up(value: f64) -> String {
+    let mut exponent = value.log10().floor() as i32;
+    let mut digit = (value / 10f64.powi(exponent)).ceil();
+    loop {
+        // Ten of one power are one of the next.
+        if digit >= 10.0 {
+            (digit, exponent) = (1.0, exponent + 1);
+        }
+        let number = digit * 10f64.powi(exponent);
+        let shown = match exponent {
+            -9..0 => format!("{number:.*}", exponent.unsigned_abs() as usize),
+            _ => format!("{number:e}"),
+        };
+        // People read the text, so the text is what must not be below the value.
+        if !shown.parse().is_ok_and(|shown: f64| shown < value) {
+            return shown;
+        }
+        digit += 1.0;
+    }
+}
+
 /// A score with six decimals.
 fn rounded(score: f64) -> String {
     format!("{score:.6}")
@@ -613,5 +650,20 @@ fn fate_json(fate: &Fate) -> Value {
         Fate::Merged { into, weight } => json!({"fate": "merged", "into": into.index(), "weight": weight}),
         Fate::Constant => json!({"fate": "constant"}),
         Fate::Dropped => json!({"fate": "dropped"}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_digit_up;
+
+    #[test]
+    fn a_distance_from_one_half_is_rounded_up_to_a_digit() {
+        let shown = [1.962e-5, 2e-5, 0.0999, 1e-3, 0.3, 4.2e-12].map(one_digit_up);
+        assert_eq!(shown, ["0.00002", "0.00002", "0.1", "0.001", "0.3", "5e-12"]);
+        for value in [9.5e-7, 1.0000001e-4, 0.49, 3e-300] {
+            let shown: f64 = one_digit_up(value).parse().unwrap();
+            assert!(shown >= value && shown <= value * 2.1, "{value}: {shown}");
+        }
     }
 }

@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 use secateur_model::{ClassId, ClassLabels, Ensemble, FeatureId, LabelMatch};
 use secateur_oracle::{Band, CompareError, Counterexample, Outline, Undecided, Verdict, has_inputs};
-use secateur_prune::{RowsSeen, rows_seen};
 use secateur_report as page;
 use serde_json::{Map, Value, json};
 
 use super::words::{Findings, Line, json_number, row_json, stopped};
-use super::{Answered, Call, Found, Settled, VerifyReport, labels, reading};
+use super::{Answered, Call, Conclusion, Found, VerifyReport, labels, reading};
 use crate::domain::OutsideRows;
 use crate::error::Error;
 use crate::logistic;
+use crate::rows::{RowsSeen, rows_seen};
 use crate::text::{counted, number, printable, rounded_up};
 
 /// The time that may be spent after the time limit on finding what is still known.
@@ -122,7 +122,7 @@ fn search(
         Verdict::Undecided(Undecided::Stopped(reason)) => Some(reason),
         _ => None,
     };
-    if let Some(reason) = search.close(found.settled(), stopped, certificate.is_some())? {
+    if let Some(reason) = search.close(found.conclusion(), stopped, certificate.is_some())? {
         found.verdict = Verdict::Undecided(Undecided::Stopped(reason));
     }
     if let Verdict::Different(example) = &mut found.verdict
@@ -166,11 +166,11 @@ fn probability(report: &VerifyReport<'_>, band: f64) -> Option<[f64; 2]> {
 }
 
 impl Findings for DecisionsFound {
-    fn settled(&self) -> Settled {
+    fn conclusion(&self) -> Conclusion {
         match self.verdict {
-            Verdict::Identical => Settled::Proved,
-            Verdict::Different(_) => Settled::Refuted,
-            Verdict::Undecided(_) => Settled::Open,
+            Verdict::Identical => Conclusion::Proved,
+            Verdict::Different(_) => Conclusion::Refuted,
+            Verdict::Undecided(_) => Conclusion::Open,
         }
     }
 

@@ -50,7 +50,7 @@ pub(super) fn domain(labels: &LabelMatch<'_>, features: &Features) -> String {
 }
 
 /// The value of a column in a row, as people read it.
-pub(super) fn value_words(
+pub(crate) fn value_words(
     labels: &LabelMatch<'_>,
     feature: FeatureId,
     value: f64,
@@ -65,7 +65,7 @@ pub(super) fn value_words(
 }
 
 /// The labels of a row by column, for values that stand for labels.
-pub(super) fn of_row(labels: &LabelMatch<'_>, features: &Features, row: &[f64]) -> Map<String, Value> {
+pub(crate) fn of_row(labels: &LabelMatch<'_>, features: &Features, row: &[f64]) -> Map<String, Value> {
     let label = |(index, &value): (usize, &f64)| {
         let feature = FeatureId::new(index);
         let label = labels.label(feature, value)?;

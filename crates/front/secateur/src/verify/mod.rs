@@ -35,11 +35,12 @@ use crate::error::Error;
 use crate::prune::threads;
 pub use decisions::DecisionsFound;
 pub(crate) use decisions::{ROUNDING_NOTE, rounding_words, rows_json};
+pub(crate) use labels::{of_row as row_labels, value_words};
 pub use scores::{ScoreOutcome, ScoresFound};
 pub(crate) use scores::{probability as score_probability, upper};
 use words::Findings;
 pub use words::VerifyReport;
-pub(crate) use words::{row_json, used_columns};
+pub(crate) use words::{json_number, row_json, used_columns};
 
 /// What is asked about two models.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -152,7 +153,7 @@ pub enum Found {
 
 /// Is the answer known?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum Conclusion {
     /// The answer is proved.
     Proved,
     /// An input refutes what was asked.
@@ -168,8 +169,8 @@ impl Verification {
     }
 
     /// Is the answer known?
-    pub fn settled(&self) -> Settled {
-        self.findings().settled()
+    pub fn conclusion(&self) -> Conclusion {
+        self.findings().conclusion()
     }
 
     /// The answer in one word, for scripts.
@@ -220,11 +221,11 @@ impl Verification {
 /// another thread how far the search has come.
 ///
 /// ```
-/// use secateur::{Budget, demo, ModelFile, Question, Settled, verify, VerifyOptions};
+/// use secateur::{Budget, demo, ModelFile, Question, Conclusion, verify, VerifyOptions};
 /// let model = ModelFile::parse(demo::MODEL)?;
 /// let options = VerifyOptions { certificate: true, ..VerifyOptions::default() };
 /// let same = verify(&model, &model, &[], &options, &Budget::default(), &Default::default())?;
-/// assert_eq!(same.settled(), Settled::Proved);
+/// assert_eq!(same.conclusion(), Conclusion::Proved);
 /// assert!(same.checked());
 ///
 /// let options = VerifyOptions { question: Question::SCORES, ..VerifyOptions::default() };
@@ -382,7 +383,7 @@ impl Search<'_> {
     /// checkpoint counts only after its check.
     fn close(
         &self,
-        settled: Settled,
+        conclusion: Conclusion,
         stopped: Option<StopReason>,
         checked: bool,
     ) -> Result<Option<StopReason>, Error> {
@@ -390,7 +391,7 @@ impl Search<'_> {
         if let Some(reason) = stopped {
             return checkpoint.stopped(reason).map(|()| None);
         }
-        if settled == Settled::Proved && !checked {
+        if conclusion == Conclusion::Proved && !checked {
             let cancelled = self.call.budget.is_cancelled();
             return Ok(Some(if cancelled { StopReason::Cancelled } else { StopReason::Time }));
         }

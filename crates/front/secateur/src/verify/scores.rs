@@ -4,12 +4,12 @@
 
 use secateur_formats::ModelFile;
 use secateur_model::{ClassId, Decision, Ensemble, Grid, LabelMatch, NumberType};
-use secateur_oracle::{CompareError, Limit, ScoreComparison, ScorePoint, StopReason};
+use secateur_oracle::{CompareError, Limit, Options, ScoreComparison, ScorePoint, StopReason};
 use secateur_report as page;
 use serde_json::{Map, Value, json};
 
 use super::words::{Findings, Line, row_json, stopped};
-use super::{Answered, Call, Found, Search, Settled, VerifyReport, labels, score_page};
+use super::{Answered, Call, Conclusion, Found, Search, VerifyReport, labels, score_page};
 use crate::error::Error;
 use crate::text::{number, plain, printable};
 
@@ -167,6 +167,13 @@ fn ask(
     found: &mut ScoresFound,
 ) -> Result<Searched, Error> {
     let settings = search.settings(comparison.layout());
+    let first_nodes = match &search.checkpoint {
+        None => match first_look(comparison, within, &settings, search.certifies, found) {
+            (nodes, true) => return Ok((nodes, None)),
+            (nodes, false) => nodes,
+        },
+        Some(_) => 0,
+    };
     let (limit, nodes, proof) = if search.certifies {
         comparison.certify(within, &settings, Vec::new()).map_err(|error| search.failed(error))?
     } else {
@@ -177,7 +184,11 @@ fn ask(
     match limit {
         Limit::Within => {
             found.outcome = ScoreOutcome::Within;
-            found.at_most = Some(within);
+            // The bound of the first look may be the smaller one; a certificate is about the limit.
+            found.at_most = match search.certifies {
+                true => Some(within),
+                false => Some(found.at_most.map_or(within, |most| most.min(within))),
+            };
         }
         Limit::Exceeded(point) => {
             found.outcome = ScoreOutcome::Exceeds;
@@ -194,14 +205,65 @@ fn ask(
     }
     let proof = proof.map(|proof| proof.finish(true)).transpose()?;
     let certificate = search.checked(proof)?;
-    if let Some(reason) = search.close(found.settled(), early, certificate.is_some())? {
+    if let Some(reason) = search.close(found.conclusion(), early, certificate.is_some())? {
         found.at_most = None;
         found.is_open(stopped(reason));
     }
-    Ok((nodes, certificate))
+    Ok((first_nodes + nodes, certificate))
+}
+
+/// The boxes that are visited before a question about a limit is asked.
+const FIRST_BOXES: u64 = 1 << 12;
+
+/// Measures for a moment, which answers most questions about conversions: their trees are the same,
+/// and only rounding differs. Returns the boxes visited, and whether the question is settled. A
+/// limit below the bound on rounding is not searched for, because every cell would have to be
+/// visited.
+fn first_look(
+    comparison: &ScoreComparison<'_>,
+    within: f64,
+    settings: &Options,
+    certifies: bool,
+    found: &mut ScoresFound,
+) -> (u64, bool) {
+    if comparison.has_few_cells() {
+        return (0, false);
+    }
+    let mut short = settings.clone();
+    short.budget.nodes = Some(FIRST_BOXES);
+    short.crew = None;
+    let measured = comparison.measure(&short);
+    found.at_most = Some(measured.at_most);
+    found.rounding = Some(measured.rounding);
+    let exceeds = measured.at_least.distance > within;
+    found.at_least = Some(measured.at_least);
+    let settled = if exceeds {
+        found.outcome = ScoreOutcome::Exceeds;
+        true
+    } else if within < measured.rounding {
+        found.is_open(
+            "the limit is below the proved bound on the two libraries' rounding, so no search can prove it",
+        );
+        true
+    } else if measured.at_most <= within && !certifies {
+        found.outcome = ScoreOutcome::Within;
+        found.ended = measured.ended;
+        true
+    } else {
+        false
+    };
+    (measured.nodes, settled)
 }
 
 impl ScoresFound {
+    /// Is it proved that the exact scores are equal, so that only rounding is left? Several outputs
+    /// have bounds of their own on rounding, which are not kept apart here.
+    fn is_rounding_alone(&self) -> bool {
+        let bounds = self.at_most.zip(self.rounding);
+        let within = bounds.is_some_and(|(most, rounding)| rounding > 0.0 && most <= rounding);
+        within && self.outputs.len() == 1
+    }
+
     fn is_open(&mut self, reason: &'static str) {
         self.outcome = ScoreOutcome::Undecided;
         self.reason = Some(reason);
@@ -219,11 +281,11 @@ fn averages(report: &VerifyReport<'_>) -> bool {
 }
 
 impl Findings for ScoresFound {
-    fn settled(&self) -> Settled {
+    fn conclusion(&self) -> Conclusion {
         match self.outcome {
-            ScoreOutcome::Within | ScoreOutcome::Measured => Settled::Proved,
-            ScoreOutcome::Exceeds => Settled::Refuted,
-            ScoreOutcome::Undecided => Settled::Open,
+            ScoreOutcome::Within | ScoreOutcome::Measured => Conclusion::Proved,
+            ScoreOutcome::Exceeds => Conclusion::Refuted,
+            ScoreOutcome::Undecided => Conclusion::Open,
         }
     }
 
@@ -295,6 +357,16 @@ impl Findings for ScoresFound {
                 "{inputs}the distance of the two libraries' raw scores{averaged}, their rounding included; {by}"
             ),
         );
+        if self.is_rounding_alone()
+            && let Some(most) = self.at_most
+        {
+            let words = "the exact scores are the same on every input: the libraries' differ by rounding alone, at most";
+            line("differ", &format!("{words} {}", upper(most)));
+        }
+        if let (ScoreOutcome::Undecided, Some(most)) = (self.outcome, self.at_most) {
+            let suggested = upper(most);
+            line("proved", &format!("at most {suggested} apart; --within {suggested} is proved"));
+        }
         if let (Some(most), Some(probability)) = (self.at_most, self.probability) {
             let meaning = format!(
                 "scores {} apart give probabilities at most {} apart, before the libraries round those",

@@ -6,7 +6,7 @@ use secateur_oracle::StopReason;
 use secateur_report as page;
 use serde_json::{Map, Value, json};
 
-use super::{Settled, Verification, labels, reading};
+use super::{Conclusion, Verification, labels, reading};
 use crate::domain::{begin, inputs_words};
 use crate::places::Places;
 use crate::text::{counted, entry, printable};
@@ -17,7 +17,7 @@ pub(super) type Line<'a> = &'a mut dyn FnMut(&str, &str);
 /// What the answer to one kind of question says of itself.
 pub(super) trait Findings {
     /// Is the answer known?
-    fn settled(&self) -> Settled;
+    fn conclusion(&self) -> Conclusion;
 
     /// The answer in one word, for scripts.
     fn outcome(&self) -> &'static str;
@@ -155,6 +155,13 @@ impl VerifyReport<'_> {
     pub(super) fn row_words(&self, labels: &LabelMatch<'_>, row: &[f64], verbose: bool, line: Line<'_>) {
         let features = self.models()[0].features();
         let used = used_columns(&self.models());
+        if row.iter().zip(&used).any(|(value, &used)| used && value.is_nan()) {
+            line(
+                "missing",
+                "the input has missing values; if yours never have any, --no-missing (in Python missing=False) asks \
+                 about the others",
+            );
+        }
         let mut unused = 0;
         for (index, &value) in row.iter().enumerate() {
             if !used[index] && !verbose {

@@ -12,7 +12,7 @@ use crate::error::{FormatError, Place, Problem};
 pub(super) fn ensemble(core: &Core) -> Result<Ensemble, FormatError> {
     core.check()?;
     let (classes, decision) = core.info.decision(core.dimension)?;
-    let intake = Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
+    let intake = Intake::everything(NumberType::F32);
     let accumulation = Accumulation {
         number: NumberType::F64,
         intercept: InterceptPosition::Last,

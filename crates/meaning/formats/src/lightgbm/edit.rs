@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use secateur_model::{Ensemble, LeafId, Node, NodeId, Split, Test, Tree, TreeId};
 
-use super::layout::Layout;
+use super::sections::Sections;
 use super::tree::{CATEGORICAL, DEFAULT_LEFT, MISSING_NAN, MISSING_ZERO};
 use crate::edit::{Edit, TreeEdit, leaves_below};
 use crate::error::EditError;
@@ -20,7 +20,7 @@ const CODE_LIMIT: u32 = 1 << 24;
 /// The new text of a file.
 pub(super) fn edited_text(
     text: &str,
-    layout: &Layout,
+    layout: &Sections,
     original: &Ensemble,
     edit: &Edit,
 ) -> Result<String, EditError> {
@@ -92,7 +92,7 @@ impl Blocks {
 /// The file that is edited.
 struct Source<'a> {
     text: &'a str,
-    layout: &'a Layout,
+    layout: &'a Sections,
     original: &'a Ensemble,
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use secateur_model::{ClassLabels, Decision, GroupId, Softmax, Transform, Value};
 
-use super::layout::shown;
+use super::sections::shown;
 use crate::error::{FormatError, Place, Problem};
 
 /// The content of the header.

@@ -20,7 +20,7 @@
 mod categories;
 mod edit;
 mod header;
-mod layout;
+mod sections;
 mod tree;
 
 use std::io;
@@ -35,13 +35,13 @@ use crate::error::{EditError, FormatError, Place, Problem};
 use crate::sklearn::Holder;
 use crate::{Document, Edit, EditableDocument, Framework};
 use header::{Header, Objective};
-use layout::Layout;
+use sections::Sections;
 
 /// A LightGBM model file.
 #[derive(Clone, Debug)]
 pub struct File {
     text: Arc<str>,
-    layout: Layout,
+    layout: Sections,
     ensemble: Ensemble,
     version: String,
     logistic_scale: Option<f64>,
@@ -75,6 +75,13 @@ impl File {
     }
 }
 
+impl File {
+    /// The cover of each node of each tree.
+    pub(crate) fn covers(&self) -> Option<Vec<Vec<f64>>> {
+        (0..self.layout.trees().len()).map(|index| tree::covers(&self.text, &self.layout, index)).collect()
+    }
+}
+
 /// LightGBM's `kZeroThreshold`, a float literal widened to double.
 const ZERO_WINDOW: f32 = 1e-35;
 
@@ -85,7 +92,7 @@ impl Document for File {
             let place = Place::Byte(error.valid_up_to() as u64);
             FormatError::new(place, Problem::Syntax { expected: "UTF-8 text", found })
         })?;
-        let layout = Layout::of(text)?;
+        let layout = Sections::of(text)?;
         let header = Header::parse(&text[..layout.header_end()])?;
         layout.check_sizes(header.tree_sizes)?;
         let (ensemble, labels_dropped) = read_model(text, &layout, &header)?;
@@ -147,7 +154,7 @@ impl EditableDocument for File {
 }
 
 /// The model, and whether its pandas categories could not be assigned to columns.
-fn read_model(text: &str, layout: &Layout, header: &Header) -> Result<(Ensemble, bool), FormatError> {
+fn read_model(text: &str, layout: &Sections, header: &Header) -> Result<(Ensemble, bool), FormatError> {
     let groups = header.groups;
     let count = layout.trees().len();
     if count == 0 {

@@ -3,7 +3,7 @@
 use secateur_model::{FeatureId, NodeId, Split, Test, TreeBuilder, TreeId};
 
 use super::categories::Columns;
-use super::layout::{Layout, line_number, shown};
+use super::sections::{Sections, line_number, shown};
 use crate::error::{FormatError, Place, Problem};
 
 /// LightGBM stops reading a tree after this many lines.
@@ -26,7 +26,7 @@ pub(super) const MISSING_NAN: u8 = 2 << MISSING_SHIFT;
 /// as node ids; leaf `i` follows as node `num_leaves - 1 + i`.
 pub(super) fn read(
     text: &str,
-    layout: &Layout,
+    layout: &Sections,
     index: usize,
     columns: &mut Columns,
 ) -> Result<TreeBuilder, FormatError> {
@@ -100,6 +100,20 @@ pub(super) fn read(
         builder.leaf(&[value]);
     }
     Ok(builder)
+}
+
+/// The covers of tree `index` (`internal_count`, then `leaf_count`), by node; `None` if the file does
+/// not have them.
+pub(super) fn covers(text: &str, layout: &Sections, index: usize) -> Option<Vec<f64>> {
+    let range = layout.trees()[index].clone();
+    let block = Block::of(text, range.start, &text[range], TreeId::new(index)).ok()?;
+    let leaves = block.number("num_leaves", 1).ok()?;
+    if leaves == 1 {
+        return Some(vec![1.0]);
+    }
+    let mut covers = block.list::<f64>("internal_count", leaves - 1).ok()?;
+    covers.extend(block.list::<f64>("leaf_count", leaves).ok()?);
+    Some(covers)
 }
 
 /// The lines of a tree.

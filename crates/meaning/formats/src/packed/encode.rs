@@ -574,6 +574,41 @@ fn trees(ensemble: &Ensemble, tests: &Columns, out: &mut Out) {
     write_leaves(&leaves, ensemble.accumulation().number, out);
 }
 
+/// The part of a file that has a cover for each node, in the order of the trees' nodes. `None` if
+/// they do not fit: a number that is no cover, a split without cover, another number of nodes.
+pub(super) fn covers(ensemble: &Ensemble, covers: &[Vec<f64>]) -> Option<Vec<u8>> {
+    let narrow = covers.iter().flatten().all(|&cover| f64::from(cover as f32) == cover);
+    let mut bytes = vec![if narrow { 1 } else { 2 }];
+    if covers.len() != ensemble.trees().len() {
+        return None;
+    }
+    for (tree, covers) in ensemble.trees().iter().zip(covers) {
+        let mut open = vec![NodeId(0)];
+        while let Some(node) = open.pop() {
+            let cover = *covers.get(node.index())?;
+            let is_split = match tree.node(node) {
+                Node::Split { left, right, .. } => {
+                    let [below, beside] = [left, right].map(|child| covers.get(child.index()).copied());
+                    if below? + beside? > cover * (1.0 + 1.0 / 1024.0) {
+                        return None;
+                    }
+                    open.extend([right, left]);
+                    true
+                }
+                _ => false,
+            };
+            if !(cover >= 0.0 && cover.is_finite()) || is_split && cover == 0.0 {
+                return None;
+            }
+            match narrow {
+                true => bytes.extend_from_slice(&(cover as f32).to_le_bytes()),
+                false => bytes.extend_from_slice(&cover.to_le_bytes()),
+            }
+        }
+    }
+    Some(bytes)
+}
+
 /// Writes the leaves in the shortest of three forms.
 fn write_leaves(leaves: &[f64], number: NumberType, out: &mut Out) {
     let (full, mantissa) = match number {

@@ -73,6 +73,18 @@ impl File {
         encode::encode(ensemble, source, link, labels, stamp)
     }
 
+    /// The bytes of a packed file of this model with the model's own covers, which contributions are
+    /// computed from. `None` if the model's file has none that fit its trees.
+    pub fn with_covers(model: &ModelFile, packed: &[u8]) -> Option<Vec<u8>> {
+        let covers = encode::covers(model.ensemble(), &model.covers()?)?;
+        let content = packed.len().checked_sub(8)?;
+        let mut bytes = packed[..content].to_vec();
+        bytes.extend_from_slice(&covers);
+        bytes.extend_from_slice(&[0; 8]);
+        Self::seal(&mut bytes);
+        Some(bytes)
+    }
+
     /// Sets the last eight bytes to the checksum of those before them, for callers that change a
     /// file on purpose.
     pub fn seal(bytes: &mut [u8]) {

@@ -133,6 +133,16 @@ impl<'a> Archive<'a> {
         Ok(content)
     }
 
+    /// Are these two members that have the same bytes, at most `most` of them?
+    pub(crate) fn are_same(&self, names: [&str; 2], most: usize) -> bool {
+        let small = |name: &str| {
+            let member = &self.members[*self.by_name.get(name)?];
+            if member.size as usize > most { None } else { self.read(name).ok() }
+        };
+        let [one, other] = names.map(small);
+        one.is_some() && one == other
+    }
+
     /// The member whose directory entry begins at `at`, and the position of the next entry.
     fn member(&self, at: usize, stop: usize) -> Result<(Member, usize), FormatError> {
         let broken = |inside| FormatError::new(Place::Byte(at as u64), Problem::Truncated { inside });

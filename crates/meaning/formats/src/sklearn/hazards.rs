@@ -27,7 +27,7 @@ impl Opened {
         let names = archive.members().iter().map(|member| member.name().to_owned());
         let mut members: BTreeMap<_, _> =
             names.map(|name| (name.clone(), archive.read(&name).unwrap().into_owned())).collect();
-        let schema = Schema::parse(members.remove(SCHEMA).unwrap().into(), 0).unwrap();
+        let schema = Schema::parse(members.remove(SCHEMA).unwrap().into(), 0, &|_, _| false).unwrap();
         let schema = serde_json::to_value(schema.element()).unwrap();
         Self { schema, members }
     }

@@ -33,6 +33,9 @@ use schema::Schema;
 use crate::error::{EditError, FormatError};
 use crate::{Document, Edit, EditableDocument, Framework};
 
+/// The most bytes of a member that holds the empty array of a dtype.
+const EMPTY_ARRAY: usize = 4096;
+
 /// A scikit-learn classifier.
 #[derive(Clone, Debug)]
 pub struct File {
@@ -69,7 +72,8 @@ pub(crate) struct Opened {
 impl Opened {
     fn new(bytes: Vec<u8>) -> Result<Self, FormatError> {
         let archive = Archive::parse(&bytes)?;
-        let schema = Schema::parse(archive.read(schema::SCHEMA)?, bytes.len())?;
+        let same_member = |one: &str, other: &str| archive.are_same([one, other], EMPTY_ARRAY);
+        let schema = Schema::parse(archive.read(schema::SCHEMA)?, bytes.len(), &same_member)?;
         let root = schema.root()?;
         let (_, step) = pipeline::model_node(&root)?;
         let steps = pipeline::steps_before(&root, &archive)?;

@@ -5,7 +5,8 @@
 //! skops loads a node once for each `__id__`: a later node with the same id is ignored, whatever it
 //! contains. A node that is read must therefore be equal to all others with its id, except for the
 //! ids inside, whose nodes must be equal in turn; and an edited node needs an id of its own. (Nodes
-//! that are not read may differ: a shared random state is saved anew each time.)
+//! that are not read may differ: a shared random state is saved anew each time. A dtype is saved
+//! anew, too, and is read: members with the same bytes are the same dtype.)
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -41,8 +42,12 @@ impl Schema {
     ///
     /// A value may take far more memory than its text, and a deflated text may be much longer than
     /// the archive, so values are counted before parsing: there is at most one more than there are
-    /// commas and opening brackets.
-    pub(crate) fn parse(bytes: Cow<'_, [u8]>, archive: usize) -> Result<Self, FormatError> {
+    /// commas and opening brackets. `same_member` compares two members of the archive.
+    pub(crate) fn parse(
+        bytes: Cow<'_, [u8]>,
+        archive: usize,
+        same_member: &dyn Fn(&str, &str) -> bool,
+    ) -> Result<Self, FormatError> {
         let fail = |problem| FormatError::new(Place::Entry(SCHEMA.to_owned()), problem);
         let values = most_values(&bytes);
         if values > FREE_VALUES + archive / BYTES_PER_VALUE {
@@ -57,7 +62,7 @@ impl Schema {
                 other => other,
             })
         })?;
-        let ambiguous = ambiguous_ids(json.root());
+        let ambiguous = ambiguous_ids(json.root(), same_member);
         Ok(Self { json, ambiguous })
     }
 
@@ -80,12 +85,15 @@ fn most_values(bytes: &[u8]) -> usize {
     bytes.chunks(usize::from(u8::MAX)).map(|part| usize::from(in_part(part))).sum()
 }
 
-fn ambiguous_ids(root: Element<'_>) -> HashSet<u64> {
+fn ambiguous_ids(root: Element<'_>, same_member: &dyn Fn(&str, &str) -> bool) -> HashSet<u64> {
     let variants = variants(root);
     let mut ambiguous = HashSet::new();
     let mut holders: HashMap<u64, Vec<u64>> = HashMap::new();
     for (&id, (first, others)) in variants.iter().filter(|(_, (_, others))| !others.is_empty()) {
-        if others.iter().any(|other| !first.equals_but_for(*other, Some(ID))) {
+        let differs = |other: &Element<'_>| {
+            !first.equals_but_for(*other, Some(ID)) && !is_same_dtype(*first, *other, same_member)
+        };
+        if others.iter().any(differs) {
             ambiguous.insert(id);
         }
         for node in [first].into_iter().chain(others) {
@@ -103,6 +111,26 @@ fn ambiguous_ids(root: Element<'_>) -> HashSet<u64> {
         }
     }
     ambiguous
+}
+
+/// Are both nodes the same dtype? skops saves a dtype as an empty array, made anew each time that the
+/// dtype occurs, so that its node names another member with the same bytes. (Two steps of a pipeline
+/// that learned a dtype share one.)
+fn is_same_dtype(one: Element<'_>, other: Element<'_>, same_member: &dyn Fn(&str, &str) -> bool) -> bool {
+    let text = |element: Element<'_>, key: &str| element.get(key)?.as_str().map(str::to_owned);
+    let equal = |one: Element<'_>, other: Element<'_>, keys: &[&str]| {
+        one.entries().count() == keys.len() + 2
+            && other.entries().count() == keys.len() + 2
+            && keys.iter().all(|key| text(one, key).is_some_and(|text_of| Some(text_of) == text(other, key)))
+    };
+    let class = ["__class__", "__module__", "__loader__"];
+    let array = ["__class__", "__module__", "__loader__", "type"];
+    let (Some(first), Some(second)) = (one.get("content"), other.get("content")) else { return false };
+    text(one, "__loader__").as_deref() == Some("DTypeNode")
+        && equal(one, other, &class)
+        && text(first, "__loader__").as_deref() == Some("NdArrayNode")
+        && equal(first, second, &array)
+        && text(first, "file").zip(text(second, "file")).is_some_and(|(one, other)| same_member(&one, &other))
 }
 
 /// For each id the first node with it, and the nodes with it that are not equal to the first.
@@ -196,8 +224,9 @@ impl<'a> Node<'a> {
             && let Some(id) = id_of(self.map)
             && self.ambiguous.contains(&id)
         {
-            let expected = "equal to the others of this id, which skops would take for it";
-            return Err(self.value_error(format!("the node with __id__ {id}"), expected));
+            let expected =
+                "equal to the other objects that share its number, one of which skops would take for it";
+            return Err(self.value_error("this object", expected));
         }
         let loader = self.text_field("__loader__")?;
         if loader == "CachedNode" {
@@ -385,7 +414,9 @@ mod tests {
             (r#"{} {}"#, "JSON expected"),
         ];
         for (text, words) in cases {
-            let message = Schema::parse(Cow::Borrowed(text.as_bytes()), text.len()).unwrap_err().to_string();
+            let message = Schema::parse(Cow::Borrowed(text.as_bytes()), text.len(), &|_, _| false)
+                .unwrap_err()
+                .to_string();
             assert!(message.contains(words) && message.contains("schema.json"), "{message}");
         }
         let node = |id: u32, content: &str| {
@@ -398,18 +429,21 @@ mod tests {
                 r#"{{"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": [{a}, {b}]}}"#
             )
         };
-        let twice = Schema::parse(list(node(7, "1"), node(7, "1")).into_bytes().into(), 0).unwrap();
+        let twice =
+            Schema::parse(list(node(7, "1"), node(7, "1")).into_bytes().into(), 0, &|_, _| false).unwrap();
         assert_eq!(twice.root().unwrap().items().unwrap()[1].count().unwrap(), 1);
-        let other = Schema::parse(list(node(7, "1"), node(7, "2")).into_bytes().into(), 0).unwrap();
+        let other =
+            Schema::parse(list(node(7, "1"), node(7, "2")).into_bytes().into(), 0, &|_, _| false).unwrap();
         let message = other.root().unwrap().items().unwrap()[1].count().unwrap_err().to_string();
-        assert!(message.contains("__id__ 7"), "{message}");
+        assert!(message.contains("this object") && !message.contains('7'), "{message}");
     }
 
     #[test]
     fn a_schema_that_a_small_archive_blows_up_is_refused_before_it_is_parsed() {
         let text = format!("[{}0]", "0,".repeat(100_000));
-        let message = Schema::parse(Cow::Borrowed(text.as_bytes()), 1_000).unwrap_err().to_string();
+        let message =
+            Schema::parse(Cow::Borrowed(text.as_bytes()), 1_000, &|_, _| false).unwrap_err().to_string();
         assert!(message.contains("schema.json") && message.contains("100001 JSON values"), "{message}");
-        assert!(Schema::parse(Cow::Borrowed(text.as_bytes()), text.len() * 2).is_ok());
+        assert!(Schema::parse(Cow::Borrowed(text.as_bytes()), text.len() * 2, &|_, _| false).is_ok());
     }
 }

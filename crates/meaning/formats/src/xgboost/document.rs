@@ -15,7 +15,7 @@ use crate::error::{FormatError, Place, Problem};
 
 /// The positions of the parts of the file that an edit changes.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(super) struct Spans {
     pub(super) attributes: Span,
     /// Each attribute's key and value.
     pub(super) attribute_entries: Vec<(String, Span)>,
@@ -113,7 +113,7 @@ impl CategoryNames {
 /// The content of a file.
 #[derive(Debug)]
 pub(super) struct Contents {
-    pub(super) layout: Layout,
+    pub(super) layout: Spans,
     pub(super) version: Option<Vec<i64>>,
     pub(super) best_iteration: Option<String>,
     pub(super) feature_names: Vec<String>,
@@ -150,6 +150,29 @@ impl Contents {
             Encoding::Ubj => Collector::default().read(Ubj::new(bytes)),
         }
     }
+}
+
+/// The covers (`sum_hessian`) of the trees at these places, one list for each; empty for a tree that
+/// has none.
+pub(super) fn covers(bytes: &[u8], encoding: Encoding, trees: &[Span]) -> Result<Vec<Vec<f32>>, FormatError> {
+    match encoding {
+        Encoding::Json => covers_of(json(bytes), trees),
+        Encoding::Ubj => covers_of(Ubj::new(bytes), trees),
+    }
+}
+
+fn covers_of<'a, S: Source<'a>>(mut source: S, trees: &[Span]) -> Result<Vec<Vec<f32>>, FormatError> {
+    let mut all = Vec::with_capacity(trees.len());
+    for tree in trees {
+        let mut covers = Vec::new();
+        source.seek(tree.start);
+        source.object(&mut |source, key, _| match key {
+            "sum_hessian" => source.floats(&mut covers),
+            _ => source.skip(),
+        })?;
+        all.push(covers);
+    }
+    Ok(all)
 }
 
 /// Collects the contents in whatever order the file has them.
@@ -385,7 +408,7 @@ impl Collector {
         let num_trees = required(self.num_trees, &format!("{model}.gbtree_model_param.num_trees"))?;
         let tree_info = required(self.tree_info, &format!("{model}.tree_info"))?;
         let trees = required(self.tree_objects, &format!("{model}.trees"))?;
-        let layout = Layout {
+        let layout = Spans {
             attributes: attributes.span,
             attribute_entries: attributes.value,
             base_score: base_score.span,

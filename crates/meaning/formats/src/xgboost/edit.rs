@@ -14,7 +14,7 @@ use super::source::Span;
 use super::tree::{Field, TreeFields};
 use super::ubj::Ubj;
 use super::write::{Elements, Encoding, json_float};
-use super::{File, Layout};
+use super::{File, Spans};
 use crate::edit::{Edit, TreeEdit};
 use crate::error::EditError;
 
@@ -149,7 +149,7 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn write(mut self, base_score: Option<&str>, trees: &[NewTree]) -> Vec<u8> {
-        let Layout { attributes, tree_info, num_trees, .. } = self.file.layout;
+        let Spans { attributes, tree_info, num_trees, .. } = self.file.layout;
         let bytes = &self.file.bytes;
         let encoding = self.file.encoding;
         // Each part that changes, with the function that writes its replacement.

@@ -26,7 +26,7 @@ use secateur_model::Ensemble;
 
 use crate::error::{EditError, FormatError};
 use crate::{Document, Edit, EditableDocument, Framework};
-use document::{Contents, Layout};
+use document::{Contents, Spans};
 use model::{Header, Objective, Version};
 use write::Encoding;
 
@@ -35,13 +35,23 @@ use write::Encoding;
 pub struct File {
     bytes: Vec<u8>,
     encoding: Encoding,
-    layout: Layout,
+    layout: Spans,
     header: Header,
     ensemble: Ensemble,
 }
 
 /// The newest version whose files were compared with the library itself.
 const NEWEST: Version = Version(3, 4, i64::MAX);
+
+impl File {
+    /// The cover of each node of each tree that the library uses.
+    pub(crate) fn covers(&self) -> Option<Vec<Vec<f64>>> {
+        let used = self.ensemble.trees().len();
+        let spans = self.layout.tree_objects.get(..used)?;
+        let covers = document::covers(&self.bytes, self.encoding, spans).ok()?;
+        Some(covers.into_iter().map(|tree| tree.into_iter().map(f64::from).collect()).collect())
+    }
+}
 
 impl Document for File {
     fn parse(bytes: &[u8]) -> Result<Self, FormatError> {

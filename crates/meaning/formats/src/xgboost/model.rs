@@ -2,8 +2,7 @@
 
 use secateur_model::{
     Accumulation, Categories, CategoryRule, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId,
-    Features, GroupId, Intake, InterceptPosition, Label, MAX_FEATURES, NumberType, Order, Output, Softmax,
-    Transform, TreeId, Value,
+    Features, GroupId, Intake, Label, MAX_FEATURES, NumberType, Output, Softmax, Transform, TreeId, Value,
 };
 
 use super::document::{CategoryNames, Contents};
@@ -163,23 +162,18 @@ const PARAMETERS: &str = "learner.learner_model_param";
 const MODEL: &str = "learner.gradient_booster.model";
 
 /// The model of a file.
-pub(super) fn build(mut contents: Contents) -> Result<(Ensemble, Header, super::Layout), FormatError> {
+pub(super) fn build(mut contents: Contents) -> Result<(Ensemble, Header, super::Spans), FormatError> {
     let trees = std::mem::take(&mut contents.trees);
     let header = header(&contents, &trees.iter().map(|(_, vector)| *vector).collect::<Vec<_>>())?;
     let groups = groups(&contents, header.objective)?;
     let intercepts = intercepts(&contents.base_score, groups, &header)?;
-    let intake = Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
+    let intake = Intake::everything(NumberType::F32);
     let classes = ClassLabels::Unnamed(match groups {
         _ if header.objective.is_regression() => 0,
         1 => 2,
         _ => groups as u32,
     });
-    let accumulation = Accumulation {
-        number: NumberType::F32,
-        intercept: InterceptPosition::First,
-        order: Order::File,
-        average: None,
-    };
+    let accumulation = Accumulation::in_order(NumberType::F32);
     let features = features(&contents)?;
     let decision = header.objective.decision(groups);
     let mut builder = EnsembleBuilder::new(features, intake, classes, intercepts, accumulation, decision)?;

@@ -228,7 +228,7 @@ fn without_root(tree: &Tree) -> Option<Tree> {
             }
             all
         },
-        Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None },
+        Intake::everything(NumberType::F32),
         ClassLabels::Unnamed(if groups == 1 { 2 } else { groups as u32 }),
         vec![0.0; groups],
         Accumulation {

@@ -4,8 +4,8 @@ use std::panic::catch_unwind;
 
 use secateur_formats::{Edit, EditError, ModelFile, TreeEdit};
 use secateur_model::{
-    Accumulation, ClassLabels, Decision, EnsembleBuilder, FeatureId, GroupId, Intake, InterceptPosition,
-    NodeId, NumberType, Order, Output, Split, Test, Tree, TreeBuilder, TreeId,
+    Accumulation, ClassLabels, Decision, EnsembleBuilder, FeatureId, GroupId, Intake, NodeId, NumberType,
+    Output, Split, Test, Tree, TreeBuilder, TreeId,
 };
 
 /// Two trees: one numeric, one with two category sets.
@@ -325,13 +325,8 @@ fn stump(test: Test<'_>, missing_left: bool) -> Tree {
         labels: None,
     };
     features.set_categories(FeatureId(1), categories);
-    let intake = Intake { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
-    let accumulation = Accumulation {
-        number: NumberType::F64,
-        intercept: InterceptPosition::First,
-        order: Order::File,
-        average: None,
-    };
+    let intake = Intake::everything(NumberType::F64);
+    let accumulation = Accumulation::in_order(NumberType::F64);
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
     let mut builder =
         EnsembleBuilder::new(features, intake, ClassLabels::Unnamed(2), vec![0.0], accumulation, decision)

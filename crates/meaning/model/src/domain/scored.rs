@@ -24,6 +24,7 @@ use crate::ensemble::{Ensemble, InterceptPosition};
 use crate::exact::Exact;
 use crate::ids::{FeatureId, LeafId};
 use crate::tree::Output;
+use crate::twin::TwinError;
 
 /// The side of the bound on which a score has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -187,6 +188,20 @@ impl Where {
             Side::AtLeast => score >= self.bound,
             Side::AtMost => score <= self.bound,
         }
+    }
+
+    /// The condition on both rows of a pair of twins ([`Ensemble::twins`]): on the row as it is, and
+    /// on the one with the moved columns changed. A digest with all bits turned keeps the two apart.
+    pub(crate) fn twins(&self, moved: &[FeatureId]) -> Result<[Self; 2], TwinError> {
+        let digest = self.digest;
+        let scorer = self.scorer.as_ref().ok_or(DomainError::WhereUnknown { digest })?;
+        let models = scorer.model.scoring_twins(moved).ok_or(TwinError::TooManyColumns)?;
+        let [first, second] = models.map(|model| {
+            let (name, needed) = (scorer.name.clone(), scorer.needed.clone());
+            Some(Arc::new(Scorer { model, name, needed }))
+        });
+        let turned = digest.map(|byte| !byte);
+        Ok([Self { scorer: first, ..self.clone() }, Self { digest: turned, scorer: second, ..self.clone() }])
     }
 
     /// Everything that identifies the condition, except the bound.

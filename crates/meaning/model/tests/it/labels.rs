@@ -1,17 +1,11 @@
 //! Class labels: when two of them are the same, and models with other labels.
 
 use secateur_model::{
-    Accumulation, ClassId, ClassLabels, Decision, EnsembleBuilder, Features, GroupId, Intake,
-    InterceptPosition, NumberType, Order,
+    Accumulation, ClassId, ClassLabels, Decision, EnsembleBuilder, Features, GroupId, Intake, NumberType,
 };
 
-const DOMAIN: Intake = Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
-const SUMS: Accumulation = Accumulation {
-    number: NumberType::F32,
-    intercept: InterceptPosition::First,
-    order: Order::File,
-    average: None,
-};
+const DOMAIN: Intake = Intake::everything(NumberType::F32);
+const SUMS: Accumulation = Accumulation::in_order(NumberType::F32);
 const BINARY: Decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
 
 #[test]

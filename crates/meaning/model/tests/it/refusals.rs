@@ -2,17 +2,12 @@
 
 use secateur_model::{
     Accumulation, Average, BuildError, Categories, CategoryRule, ClassLabels, Decision, EnsembleBuilder,
-    FeatureId, Features, GroupId, Intake, InterceptPosition, MAX_FEATURES, MAX_UNNAMED_FEATURES, NodeId,
-    NumberType, Order, Output, Split, Test, TreeBuilder, TreeId,
+    FeatureId, Features, GroupId, Intake, MAX_FEATURES, MAX_UNNAMED_FEATURES, NodeId, NumberType, Output,
+    Split, Test, TreeBuilder, TreeId,
 };
 
-const DOMAIN: Intake = Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
-const SUMS: Accumulation = Accumulation {
-    number: NumberType::F32,
-    intercept: InterceptPosition::First,
-    order: Order::File,
-    average: None,
-};
+const DOMAIN: Intake = Intake::everything(NumberType::F32);
+const SUMS: Accumulation = Accumulation::in_order(NumberType::F32);
 const BINARY: Decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
 
 /// Two columns, the second categorical; one sum.

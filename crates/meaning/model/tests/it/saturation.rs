@@ -4,18 +4,13 @@
 use fastrand::Rng;
 use secateur_model::{
     Accumulation, ClassId, ClassLabels, Decision, Ensemble, EnsembleBuilder, Features, GroupId, Intake,
-    InterceptPosition, NoMargin, NumberType, Order, Output, TreeBuilder,
+    NoMargin, NumberType, Output, TreeBuilder,
 };
 
 /// A model of constants: each class has the same score on every input.
 fn constants(scale: f64, scores: &[f64]) -> Ensemble {
-    let intake = Intake { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
-    let accumulation = Accumulation {
-        number: NumberType::F64,
-        intercept: InterceptPosition::First,
-        order: Order::File,
-        average: None,
-    };
+    let intake = Intake::everything(NumberType::F64);
+    let accumulation = Accumulation::in_order(NumberType::F64);
     let classes = ClassLabels::Unnamed(scores.len() as u32);
     let start = vec![0.0; scores.len()];
     let decision = Decision::ArgmaxSigmoid { scale };

@@ -8,13 +8,15 @@ use std::fs;
 use crate::common::{Opened, assert_told, certified, certified_scores, certified_with, stumps, stumps_with};
 use num_bigint::BigUint;
 use secateur_certificate::{
-    BandClaim, CoverTerm, CutTerm, Digest, Domain, Intercept, MAGIC, MAGIC_2, Slack, Statement, Step, Writer,
-    encode,
+    BandClaim, CoverTerm, CutTerm, Digest, Domain, Effect, Intercept, MAGIC, MAGIC_2, OutputRange, Slack,
+    Statement, Step, Writer, encode,
 };
 use secateur_checker::{Limits, Reason, Scorer, Verdict, check_where};
 use secateur_formats::{Edit, ModelFile, TreeEdit, threshold_cut};
-use secateur_model::{Column, Cut, Ensemble, FeatureId, Group, GroupKind, Side, TreeId, Where};
-use secateur_oracle::{Band, Options};
+use secateur_model::{
+    ClassId, Column, Cut, Ensemble, FeatureId, Group, GroupKind, Pairing, Side, TreeId, Where,
+};
+use secateur_oracle::{Band, OneModel, Options, Outline, ScoreComparison, SearchBudget, Twins};
 use secateur_testkit::testdata;
 
 /// One file of the corpus.
@@ -281,6 +283,45 @@ fn cases(models: &Models) -> Vec<Case> {
     assert_eq!(at_threshold.claim.version(), 2);
     add("accept", "threshold", STUMPS, at_threshold.write(), None);
 
+    // One model: its range, its class where the first column is high, what moving the second column
+    // does, and that the score never falls when the first one rises.
+    let alone = ["stumps", "stumps"];
+    let own = models.get("stumps");
+    let unlimited = || Options::unlimited();
+    let one = OneModel::new(own, &SearchBudget::unlimited()).unwrap();
+    let found = one.range(0, 4, &unlimited()).unwrap();
+    assert_eq!([found.at_least, found.at_most], [-3.0, 3.0]);
+    let limits = |least: f64, most: f64| Statement::Range {
+        outputs: vec![OutputRange { output: 0, at_least: Some(least), at_most: Some(most) }],
+    };
+    let Statement::Range { outputs } = limits(-3.0, 3.0) else { unreachable!("made above") };
+    let shown = [(0, found.lowest.row), (0, found.highest.row)];
+    let (_, _, writer) = one.certify_range(&outputs, &shown, &unlimited(), Vec::new()).unwrap();
+    let range = Opened::read(&writer.unwrap().finish(true).unwrap()).unwrap();
+    add("accept", "range", alone, range.write(), None);
+    let high = Column { min: Some(0.5), missing: false, ..Column::default() };
+    let high = own.within(&Domain::new(true, [(FeatureId(0), high)], vec![]).unwrap()).unwrap().into_owned();
+    let there = OneModel::new(&high, &SearchBudget::unlimited()).unwrap();
+    let (_, _, writer) = there.class(&[ClassId(1)], &unlimited(), Vec::new()).unwrap();
+    let class = Opened::read(&writer.unwrap().finish(true).unwrap()).unwrap();
+    add("accept", "class", alone, class.write(), None);
+    let twins = Twins::new(own, &[FeatureId(1)], Pairing::Free).unwrap();
+    let comparison = ScoreComparison::of_twins(&twins, &SearchBudget::unlimited()).unwrap();
+    let (_, _, writer) = comparison.certify(2.0, &unlimited(), Vec::new()).unwrap();
+    let moves = Opened::read(&writer.unwrap().finish(true).unwrap()).unwrap();
+    add("accept", "moves", alone, moves.write(), None);
+    let outline = Outline::of_twins(&twins, Band::Auto).unwrap();
+    let comparison = outline.lay_out(&SearchBudget::unlimited()).unwrap();
+    let (_, writer) = comparison.certify(&unlimited(), Vec::new()).unwrap();
+    let keeps = Opened::read(&writer.unwrap().finish(true).unwrap()).unwrap();
+    add("accept", "moves_no_decision", alone, keeps.write(), None);
+    let steps = Twins::new(own, &[FeatureId(0)], Pairing::Steps).unwrap();
+    let (_, _, writer) = steps.rises(0, false, &unlimited(), Vec::new()).unwrap();
+    let rises = Opened::read(&writer.unwrap().finish(true).unwrap()).unwrap();
+    add("accept", "never_falls", alone, rises.write(), None);
+    let bits = Opened::read(&steps.treewise(0, false).unwrap()).unwrap();
+    add("accept", "never_falls_tree_by_tree", alone, bits.write(), None);
+
     let find = |opened: &Opened, wanted: fn(&Step) -> bool| opened.steps.iter().position(wanted).unwrap();
     let mut refuse = |name: &str, models, opened: &Opened, change: &dyn Fn(&mut Opened), reason| {
         let mut copy = opened.clone();
@@ -397,6 +438,78 @@ fn cases(models: &Models) -> Vec<Case> {
     refuse("where_nothing_scores_so", TOGETHER, &scored, &score(of_stumps, 0, 99.0), "claim.domain");
     let low = |copy: &mut Opened| copy.steps.push(Step::Point { values: vec![0.0; width] });
     refuse("point_with_another_score", TOGETHER, &scored, &low, "point.values");
+
+    let says = |statement: Statement| move |copy: &mut Opened| copy.claim.statement = statement.clone();
+    let by_cells = |statement: Statement, system: Step| {
+        move |copy: &mut Opened| {
+            copy.claim.statement = statement.clone();
+            copy.steps = vec![system.clone(), Step::Cells];
+        }
+    };
+    let above = Step::ScoreSystem { output: 0, below: false };
+    let below = Step::ScoreSystem { output: 0, below: true };
+    refuse("range_narrower_than_proved", alone, &range, &says(limits(-3.0, 2.5)), "close.bound_not_met");
+    refuse("range_not_a_number", alone, &range, &says(limits(-3.0, f64::NAN)), "claim.range");
+    refuse("range_of_negative_zero", alone, &range, &says(limits(-0.0, 3.0)), "claim.range");
+    refuse("range_of_nothing", alone, &range, &says(Statement::Range { outputs: vec![] }), "claim.range");
+    let no_output = OutputRange { output: 1, at_least: None, at_most: Some(9.0) };
+    let no_output = says(Statement::Range { outputs: vec![no_output] });
+    refuse("range_of_no_output", alone, &range, &no_output, "claim.range");
+    let cells = by_cells(limits(-3.0, 2.5), above.clone());
+    refuse("range_too_narrow_by_cells", alone, &range, &cells, "cells.range");
+    refuse("range_of_another_model", ["first_stump", "first_stump"], &range, &|_| {}, "digest.original");
+    refuse("range_of_two_models", STUMPS, &range, &|_| {}, "digest.pruned");
+    refuse("range_with_a_point", alone, &range, &with_point, "order.unexpected");
+    let short = |copy: &mut Opened| copy.steps.push(Step::Shown { output: 0, values: vec![0.0] });
+    refuse("shown_input_too_short", alone, &range, &short, "shown.input");
+    let outside = |copy: &mut Opened| copy.steps.push(Step::Shown { output: 3, values: vec![0.0; width] });
+    refuse("shown_of_no_output", alone, &range, &outside, "shown.input");
+    let allowed = |classes: &[u32]| Statement::Class {
+        allowed: classes.iter().map(|&class| ClassId(class)).collect(),
+        cut: None,
+    };
+    refuse("class_domain_gone", alone, &class, &widen, "close.bound_not_met");
+    refuse("class_of_no_kind", alone, &class, &says(allowed(&[5])), "claim.class");
+    refuse("class_of_all_kinds", alone, &class, &says(allowed(&[0, 1])), "claim.class");
+    refuse("class_of_none", alone, &class, &says(allowed(&[])), "claim.class");
+    refuse("class_system_of_another", alone, &class, &says(allowed(&[0])), "system.class");
+    let everywhere = |copy: &mut Opened| {
+        copy.claim.domain = Domain::everything();
+        copy.steps = vec![Step::ClassSystem { class: 0 }, Step::Cells];
+    };
+    refuse("class_that_does_not_hold_by_cells", alone, &class, &everywhere, "cells.class");
+    let no_cut = Statement::Class { allowed: vec![ClassId(1)], cut: Some(Cut { score: f64::NAN, gap: 0.0 }) };
+    refuse("class_at_no_cut", alone, &class, &says(no_cut), "claim.cut");
+    let moved = |columns: &[u32], effect: Effect| Statement::Moves {
+        columns: columns.iter().map(|&column| FeatureId(column)).collect(),
+        effect,
+    };
+    let apart = |within: f64| Effect::Apart { within };
+    refuse("moves_less_than_proved", alone, &moves, &says(moved(&[1], apart(1.5))), "close.bound_not_met");
+    refuse("moves_more_columns", alone, &moves, &says(moved(&[0, 1], apart(2.0))), "close.bound_not_met");
+    refuse("moves_no_column", alone, &moves, &says(moved(&[], apart(2.0))), "claim.moves");
+    refuse("moves_a_column_that_is_none", alone, &moves, &says(moved(&[999], apart(2.0))), "claim.moves");
+    refuse("moves_a_negative_distance", alone, &moves, &says(moved(&[1], apart(-2.0))), "claim.within");
+    let cells = by_cells(moved(&[1], apart(1.5)), above);
+    refuse("moves_too_far_by_cells", alone, &moves, &cells, "cells.score");
+    let other_column = says(moved(&[0], Effect::Decides { band: keeps_band(&keeps), local_rounding: false }));
+    refuse("moves_decisions_of_another_column", alone, &keeps, &other_column, "meet.shape");
+    let no_system = |copy: &mut Opened| copy.steps.clear();
+    refuse("moves_no_decision_without_systems", alone, &keeps, &no_system, "end.missing");
+    let with_columns = |copy: &mut Opened| copy.steps.push(Step::Point { values: vec![0.0; width + 1] });
+    refuse("moves_no_decision_with_a_point", alone, &keeps, &with_columns, "order.unexpected");
+    let order =
+        |column: u32, falls: bool, bits: bool| moved(&[column], Effect::Rises { output: 0, falls, bits });
+    refuse("never_rises_by_another_proof", alone, &rises, &says(order(0, true, false)), "system.output");
+    let cells = by_cells(order(0, true, false), Step::ScoreSystem { output: 0, below: false });
+    refuse("never_rises_by_cells", alone, &rises, &cells, "cells.falls");
+    refuse("never_rises_tree_by_tree", alone, &bits, &says(order(0, true, true)), "treewise.tree");
+    let two = moved(&[0, 1], Effect::Rises { output: 0, falls: false, bits: true });
+    refuse("never_falls_of_two_columns", alone, &bits, &says(two), "claim.moves");
+    let no_output = moved(&[0], Effect::Rises { output: 7, falls: false, bits: true });
+    refuse("never_falls_of_no_output", alone, &bits, &says(no_output), "claim.range");
+    let one_more = |copy: &mut Opened| copy.steps.push(below.clone());
+    refuse("never_falls_with_a_system", alone, &bits, &one_more, "system.output");
 
     let stack = |original: Vec<u32>| {
         move |copy: &mut Opened| {
@@ -619,7 +732,10 @@ fn cases(models: &Models) -> Vec<Case> {
         std::io::Write::write_all(&mut encoder, &bytes).unwrap();
         encoder.finish().unwrap()
     };
-    malformed("claim_of_no_kind", claim(3, &[1, 0, 0, 0]), "malformed.choice");
+    malformed("claim_of_no_kind", claim(6, &[1, 0, 0, 0]), "malformed.choice");
+    // Numbers 13 and 14 are steps of claims about one model.
+    malformed("class_system_in_decisions", body(&[13 << 3, 0]), "malformed.unknown_step");
+    malformed("shown_in_decisions", body(&[14 << 3, 0, 0]), "malformed.unknown_step");
     // Number 12 is a step of claims about scores alone.
     malformed("score_system_in_decisions", body(&[12 << 3, 0, 0]), "malformed.unknown_step");
     // The domain says that column 0 may be missing, which the first byte already says.
@@ -637,6 +753,14 @@ fn cases(models: &Models) -> Vec<Case> {
     malformed("domain_with_columns_turned", claim(0, &[1, 0, 1, 0, 2, 3, 2, 0]), "malformed.domain");
     malformed("domain_with_unknown_flag", claim(0, &[1, 1, 0, 64, 0, 0]), "malformed.choice");
     cases
+}
+
+/// The band of a claim that moving columns changes no decision.
+fn keeps_band(opened: &Opened) -> BandClaim {
+    match opened.claim.statement {
+        Statement::Moves { effect: Effect::Decides { band, .. }, .. } => band,
+        ref other => panic!("{other:?}"),
+    }
 }
 
 /// What the checker says: verdict, reason, step, message.
@@ -658,8 +782,8 @@ fn answer(
     }
 }
 
-/// Reasons that need other models or limits than the corpus has. `rules.rs` and `labels.rs` test
-/// them.
+/// Reasons that need other models or limits than the corpus has. `rules.rs`, `labels.rs` and
+/// `one_model.rs` test them.
 const ELSEWHERE: &[&str] = &[
     "claim.features",
     "claim.steps",
@@ -673,6 +797,7 @@ const ELSEWHERE: &[&str] = &[
     "claim.threshold_asked",
     "claim.overflow",
     "claim.divisors",
+    "claim.treewise",
     "cells.order_of_addition",
     "limit.overlay",
     "limit.lenses",

@@ -1,13 +1,13 @@
 //! Hostile certificates: whatever the bytes are, the checker answers, and never accepts a false
 //! claim.
 //!
-//! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-checker --test hostile` runs longer; the
+//! `SECATEUR_FUZZ_CASES=100000 cargo test -p secateur-checker --test it hostile` runs longer; the
 //! libFuzzer target `certificate` in `fuzz/` feeds the same steps.
 
 use crate::common::{Opened, stumps};
 use fastrand::Rng;
 use secateur_certificate::{BandClaim, Claim, Digest, Reader, Statement, Step, Writer, encode};
-use secateur_checker::{Limits, Verdict, check};
+use secateur_checker::{Answer, Limits, Verdict, check, check_bounds_dump, check_dump};
 use secateur_testkit::all_of;
 
 /// Every accepted certificate of the corpus.
@@ -109,4 +109,28 @@ fn whatever_the_bytes_are_no_false_claim_is_accepted() {
          {whole} well formed"
     );
     assert!(malformed > cases / 20 && invalid > cases / 20, "{malformed} {invalid}");
+}
+
+/// A file of a few lines may name more sums, cells or columns than there is memory for.
+#[test]
+fn a_dump_that_names_billions_takes_no_memory() {
+    let limits = Limits::default().kernel;
+    let proof = "secateur proof 1\nlens 1\nclose 0\nend\n";
+    for (axes, sums) in [(4_294_967_295u32, 1u32), (2, 4_294_967_295), (2, 2_147_483_648)] {
+        for tree in ["leaf 0:1", "split 0 1 2 0-1\nleaf\nleaf 0:1"] {
+            let problem = format!("secateur problem 1\naxes {axes}\nsums {sums}\ntree\n{tree}\nrow 5 0:1\n");
+            let found = check_dump(&problem, proof, &limits).unwrap();
+            let told = format!("{found:?}");
+            assert!(found == Answer::Proved(2) || sums > 1 && told.contains("LimitOverlay"), "{told}");
+        }
+    }
+    let problem = "secateur problem 1\naxes 4294967295\nsums 1\ntree\nsplit 0 1 2 0-1\nleaf\nleaf\nrow 5 0:1\nrow 5 0:1\n";
+    let found = check_dump(problem, "secateur proof 1\nmeet 0\nend\n", &limits).unwrap();
+    assert!(format!("{found:?}").contains("LimitMeet"), "{found:?}");
+    let bounds = |columns: u32| {
+        let text = format!("secateur bounds 1\nfamily {columns} 0 0 free\ncover 0\ndual 1\nend\n");
+        check_bounds_dump(&text, &limits)
+    };
+    assert_eq!(bounds(1 << 20), Ok(Answer::Proved(2)));
+    assert_eq!(bounds((1 << 20) + 1).unwrap_err().line, 2);
 }

@@ -8,6 +8,7 @@ mod domains;
 mod hostile;
 mod labels;
 mod mutations;
+mod one_model;
 mod round_trip;
 mod rules;
 mod scope;

@@ -16,6 +16,7 @@
 //! solves the problem. Why: the two sides make up the box. The kernel itself keeps the list of open
 //! sides, and a problem is proved only when that list is empty.
 
+use crate::problem::Range;
 use crate::proof::Proof;
 use crate::refusal::Refusal;
 
@@ -28,13 +29,8 @@ pub(crate) fn close(proof: &mut Proof<'_>, lens: u32) -> Result<(), Refusal> {
     Err(Refusal::CloseBound { lens, reached, bound, shift: proof.lenses[lens as usize].shift })
 }
 
-pub(crate) fn narrow(
-    proof: &mut Proof<'_>,
-    lens: u32,
-    axis: u32,
-    low: u32,
-    high: u32,
-) -> Result<(), Refusal> {
+pub(crate) fn narrow(proof: &mut Proof<'_>, lens: u32, axis: u32, part: Range) -> Result<(), Refusal> {
+    let (low, high) = part;
     proof.known(lens)?;
     let (box_low, box_high) = proof.range(axis)?;
     let inside = box_low <= low && low < high && high <= box_high;

@@ -169,13 +169,19 @@ impl Rest {
                 let piece = changes[0].piece;
                 let value = |leaf: usize| (f.narrow_values(piece)[leaf], g.narrow_values(piece)[leaf]);
                 let mask = proof.state.mask(&layout.pieces[piece]);
-                fill(&value, &rest.along(set, changes), mask, &mut sums);
+                let along = rest.along(set, changes);
+                fill(&value, &along, &mut mask.repeat(along.len() + 1), &mut sums);
             }
             let part = rest.part_of(set);
             let axes = rest.parts[part].own | rest.parts[part].fixed;
-            let axes: Vec<(usize, bool)> =
-                rest.ordered(axes).map(|at| (rest.axes[at].classes.len(), set >> at & 1 == 1)).collect();
-            spread(&axes, &sums, &mut rest.parts[part].table);
+            let (mut into, mut from) = (1, 1);
+            let step = |at: usize| {
+                let (classes, shared) = (rest.axes[at].classes.len(), set >> at & 1 == 1);
+                let step = (classes, into, if shared { from } else { 0 });
+                (into, from) = (into * classes, if shared { from * classes } else { from });
+                step
+            };
+            spread(&rest.ordered(axes).map(step).collect::<Vec<_>>(), &sums, &mut rest.parts[part].table);
         }
         for part in &mut rest.parts {
             part.tops = part.table.chunks(part.count).map(top).collect();
@@ -261,15 +267,11 @@ impl Rest {
 
     /// Moves to the next choice on the fixed axes; `false` after the last one.
     fn next_choice(&mut self) -> bool {
-        for at in bits(self.fixed) {
+        bits(self.fixed).any(|at| {
             let axis = &mut self.axes[at];
-            axis.chosen += 1;
-            if axis.chosen < axis.classes.len() {
-                return true;
-            }
-            axis.chosen = 0;
-        }
-        false
+            axis.chosen = (axis.chosen + 1) % axis.classes.len();
+            axis.chosen > 0
+        })
     }
 
     /// The pairs of entries that reach both bounds at the present choice. Earlier choices had
@@ -401,42 +403,42 @@ fn open_axes<'a>(proof: &Proof<'a>, settled: &[bool]) -> Result<(Vec<OpenAxis>, 
 }
 
 /// Adds the values of one piece to a table over the axes along which it changes. The last of the
-/// axes changes slowest, so each of its classes is a block of the table. `mask` has the joint
-/// leaves that are left; a piece without masks changes along one axis, and its joint leaves are the
-/// runs.
-fn fill(value: &dyn Fn(usize) -> Sums, along: &[(&Touch, Vec<usize>)], mask: &[u64], table: &mut [Sums]) {
+/// axes changes slowest, so each of its classes is a block of the table. The first of `masks` has
+/// the joint leaves that are left, and one more for each axis is room to work; a piece without
+/// masks changes along one axis, and its joint leaves are the runs.
+fn fill(value: &dyn Fn(usize) -> Sums, along: &[(&Touch, Vec<usize>)], masks: &mut [u64], into: &mut [Sums]) {
+    let (mask, below) = masks.split_at_mut(masks.len() / (along.len() + 1));
     if !mask.is_empty() && mask.iter().map(|word| word.count_ones()).sum::<u32>() == 1 {
         let sums = value(lowest(mask.iter().copied()));
-        table.iter_mut().for_each(|slot| *slot = plus(*slot, sums));
-        return;
+        return into.iter_mut().for_each(|slot| *slot = plus(*slot, sums));
     }
     let ((touch, runs), faster) = along.split_last().expect("on one cell of every axis one leaf is left");
-    let size = table.len() / runs.len();
-    for (block, &run) in table.chunks_exact_mut(size).zip(runs) {
+    let size = into.len() / runs.len();
+    for (block, &run) in into.chunks_exact_mut(size).zip(runs) {
         let left = mask.iter().zip(touch.mask(run, mask.len())).map(|(own, of_run)| own & of_run);
         if faster.is_empty() {
             block[0] = plus(block[0], value(if mask.is_empty() { run } else { lowest(left) }));
         } else {
-            fill(value, faster, &left.collect::<Vec<_>>(), block);
+            below.iter_mut().zip(left).for_each(|(slot, left)| *slot = left);
+            fill(value, faster, below, block);
         }
     }
 }
 
 /// Adds a table over some axes to one over these and others. The last axis changes slowest. `axes`
-/// has for each axis its number of classes, and whether the smaller table has it.
-fn spread(axes: &[(usize, bool)], table: &[Sums], into: &mut [Sums]) {
+/// has for each axis its number of classes, and how far apart the entries of neighbouring classes
+/// are in the larger table, and in the smaller one (0 where it does not have the axis).
+fn spread(axes: &[(usize, usize, usize)], table: &[Sums], into: &mut [Sums]) {
     if table.len() == into.len() {
-        into.iter_mut().zip(table).for_each(|(slot, &sums)| *slot = plus(*slot, sums));
-        return;
+        return into.iter_mut().zip(table).for_each(|(slot, &sums)| *slot = plus(*slot, sums));
     }
     if let [sums] = table {
-        into.iter_mut().for_each(|slot| *slot = plus(*slot, *sums));
-        return;
+        return into.iter_mut().for_each(|slot| *slot = plus(*slot, *sums));
     }
-    let (&(classes, shared), faster) = axes.split_last().expect("tables without axes have one entry each");
-    let (size, own) = (into.len() / classes, table.len() / classes);
-    for (class, block) in into.chunks_exact_mut(size).enumerate() {
-        spread(faster, if shared { &table[class * own..][..own] } else { table }, block);
+    let (&(classes, size, own), faster) = axes.split_last().expect("tables without axes have one entry each");
+    for class in 0..classes {
+        let table = if own > 0 { &table[class * own..][..own] } else { table };
+        spread(faster, table, &mut into[class * size..][..size]);
     }
 }
 

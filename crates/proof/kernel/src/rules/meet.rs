@@ -58,7 +58,10 @@ pub(crate) fn meet(proof: &Proof<'_>, first: &[u32]) -> Result<(), Refusal> {
                 return Err(Refusal::MeetShape { rows: rows.count, piece: Some(touch.piece) });
             }
             without_axis[touch.piece] = false;
-            let size = pieces.forest.axes()[axis];
+            let (size, limit) = (pieces.forest.axes()[axis], pieces.limits.meet_entries);
+            if size as usize > limit {
+                return Err(Refusal::LimitMeet { entries: Some(limit) });
+            }
             let table = tables.entry(axis).or_insert_with(|| vec![(0, 0); size as usize]);
             for (cell, slot) in (0..size).zip(table) {
                 *slot = plus(*slot, entry(touch.piece, touch.run_of(cell))?);
@@ -133,9 +136,7 @@ fn keep_best(table: &mut Vec<Sums>) {
     let mut most = None;
     table.retain(|&(_, g)| {
         let better = most.is_none_or(|most| g > most);
-        if better {
-            most = Some(g);
-        }
+        most = most.max(Some(g));
         better
     });
 }

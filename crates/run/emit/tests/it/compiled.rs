@@ -10,7 +10,7 @@ use std::process::Command;
 use crate::common::{self, Judged, judged};
 use fastrand::Rng;
 use secateur_emit::{
-    Cover, Expected, Form, LeafBits, NodeLayout, Style, cover_rows, cover_test, declarations,
+    CoverRows, Expected, Form, LeafBits, NodeLayout, Style, cover_rows, cover_test, declarations,
 };
 use secateur_formats::Link;
 use secateur_model::{
@@ -48,8 +48,11 @@ fn run(folder: &Path, program: &str) -> (i32, String) {
 }
 
 fn test_of(model: &Ensemble, name: &str, header: &str, judged: &Judged) -> String {
-    let cover =
-        Cover { rows: &judged.rows, expected: Expected::Scores(&judged.scores), classes: &judged.classes };
+    let cover = CoverRows {
+        rows: &judged.rows,
+        expected: Expected::Scores(&judged.scores),
+        classes: &judged.classes,
+    };
     cover_test(model, name, header, &cover).unwrap()
 }
 
@@ -348,13 +351,8 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
 #[test]
 fn wide_models_have_the_exact_bits() {
     let mut rng = Rng::with_seed(16);
-    let intake = Intake { number: NumberType::F32, missing: true, infinities: true, zero_window: None };
-    let accumulation = Accumulation {
-        number: NumberType::F32,
-        intercept: InterceptPosition::First,
-        order: Order::File,
-        average: None,
-    };
+    let intake = Intake::everything(NumberType::F32);
+    let accumulation = Accumulation::in_order(NumberType::F32);
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
     let (features, classes) = (Features::unnamed(260), ClassLabels::Unnamed(2));
     let mut builder =

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::common::{self, Judged, judged};
 use fastrand::Rng;
-use secateur_emit::{Cover, EmitError, Expected, Form, LeafBits, Style, cover_test, rust_cover_test};
+use secateur_emit::{CoverRows, EmitError, Expected, Form, LeafBits, Style, cover_test, rust_cover_test};
 use secateur_formats::Link;
 use secateur_model::{Decision, Ensemble, Exact, Predictor};
 use secateur_source::Difference;
@@ -143,7 +143,7 @@ fn programs_give_the_sums_and_the_sums_are_within_the_bound() {
                 }
                 false => Vec::new(),
             };
-            let cover = Cover { rows: &rows.rows, expected: Expected::Sums(&sums), classes: &classes };
+            let cover = CoverRows { rows: &rows.rows, expected: Expected::Sums(&sums), classes: &classes };
             let test = cover_test(model, &name, &format!("{name}.h"), &cover).unwrap();
             std::fs::write(folder.join(format!("{name}.h")), text).unwrap();
             std::fs::write(folder.join(format!("{name}_test.h")), test).unwrap();
@@ -176,7 +176,7 @@ fn rust_gives_the_sums() {
             true => classes.unwrap().iter().map(|class| class.0).collect(),
             false => Vec::new(),
         };
-        let cover = Cover { rows: &rows.rows, expected: Expected::Sums(&sums), classes: &classes };
+        let cover = CoverRows { rows: &rows.rows, expected: Expected::Sums(&sums), classes: &classes };
         std::fs::write(folder.join("model.rs"), text).unwrap();
         std::fs::write(folder.join("test.rs"), rust_cover_test(model, "model.rs", &cover)).unwrap();
         let output = Command::new("rustc")

@@ -9,7 +9,7 @@ use std::process::Command;
 use crate::common::{self, judged};
 use fastrand::Rng;
 use secateur_certificate::Digest;
-use secateur_emit::{Cover, Expected, Form, rust_cover_test};
+use secateur_emit::{CoverRows, Expected, Form, rust_cover_test};
 use secateur_formats::Link;
 use secateur_model::Ensemble;
 use secateur_source::{SourceFile, same_source};
@@ -72,7 +72,7 @@ fn random_and_committed_models_have_the_exact_bits() {
         layouts.push(common::layout_of(&text));
         std::fs::write(folder.join(format!("m{index}.rs")), text).unwrap();
         let judged = judged(model, &mut rng);
-        let cover = Cover {
+        let cover = CoverRows {
             rows: &judged.rows,
             expected: Expected::Scores(&judged.scores),
             classes: &judged.classes,

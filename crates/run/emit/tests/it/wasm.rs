@@ -6,8 +6,8 @@ use crate::common::{self, judged};
 use fastrand::Rng;
 use secateur_certificate::Digest;
 use secateur_emit::{
-    Cover, EmitError, Emitted, Expected, Form, LeafBits, NodeLayout, Style, Web, emit, page, wasm_cover_test,
-    wrapper,
+    CoverRows, EmitError, Emitted, Expected, Form, LeafBits, NodeLayout, Style, Web, emit, page,
+    wasm_cover_test, wrapper,
 };
 use secateur_formats::Link;
 use secateur_model::{
@@ -324,8 +324,11 @@ fn wrapper_page_and_test_are_written() {
     let text = page(&web, &bytes);
     assert!(text.matches("</script>").count() == 1 && text.contains("<title>house</title>"), "{text}");
     let judged = judged(model, &mut rng);
-    let cover =
-        Cover { rows: &judged.rows, expected: Expected::Scores(&judged.scores), classes: &judged.classes };
+    let cover = CoverRows {
+        rows: &judged.rows,
+        expected: Expected::Scores(&judged.scores),
+        classes: &judged.classes,
+    };
     let text = wasm_cover_test(model, "house.wasm", &cover);
     assert!(text.contains("./house.wasm") && text.contains("0x"), "{text}");
 }

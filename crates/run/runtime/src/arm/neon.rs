@@ -71,10 +71,10 @@ fn select(s: V, a: V, b: V) -> V {
 /// The rows whose byte is above the rank, which must be below 255.
 #[target_feature(enable = "neon")]
 #[inline]
-fn compare(column: &Bytes, rank: u8) -> Mask {
+fn compare(column: &Bytes, rank: u8, rows: usize) -> Mask {
     let (rank, bits) = (vdupq_n_u8(rank), bytes(BITS));
     let mut mask = [0; 8];
-    for (mask, part) in mask.iter_mut().zip(&column.0) {
+    for (mask, part) in mask.iter_mut().zip(&column.0).take(rows.div_ceil(64)) {
         // Each byte keeps one bit; then neighbouring bytes are added until a byte has the bits of
         // eight.
         let [a, b, c, d] = quarters(*part).map(|part| vandq_u8(vcgtq_u8(part, rank), bits));
@@ -106,9 +106,9 @@ fn numbers(planes: &[Mask], count: usize, part: usize) -> [uint8x16_t; 4] {
 
 #[target_feature(enable = "neon")]
 #[inline(never)]
-fn expand(planes: &[Mask], count: usize) -> Bytes {
+fn expand(planes: &[Mask], count: usize, rows: usize) -> Bytes {
     let mut all = Bytes([[0; 64]; 8]);
-    for (part, to) in all.0.iter_mut().enumerate() {
+    for (part, to) in all.0[..rows.div_ceil(64)].iter_mut().enumerate() {
         // Most trees have at most 64 leaves, so that the loop for six planes is worth unrolling.
         *to = to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
     }
@@ -118,13 +118,13 @@ fn expand(planes: &[Mask], count: usize) -> Bytes {
 /// A faster way to add the leaves of trees with few leaves; this instruction set has none.
 #[target_feature(enable = "neon")]
 #[inline]
-fn few32(_: &[f32], _: &[Mask; PLANES], _: &mut Floats32) -> bool {
+fn few32(_: &[f32], _: &[Mask; PLANES], _: &mut Floats32, _: usize) -> bool {
     false
 }
 
 #[target_feature(enable = "neon")]
 #[inline]
-fn few64(_: &[f64], _: &[Mask; PLANES], _: &mut Floats64) -> bool {
+fn few64(_: &[f64], _: &[Mask; PLANES], _: &mut Floats64, _: usize) -> bool {
     false
 }
 
@@ -149,10 +149,22 @@ fn above64(value: float64x2_t, table: &[f64; 16]) -> usize {
     vaddvq_u64(sum) as usize
 }
 
+#[target_feature(enable = "neon")]
+#[inline]
+fn splat32(value: f32) -> float32x4_t {
+    vdupq_n_f32(value)
+}
+
+#[target_feature(enable = "neon")]
+#[inline]
+fn splat64(value: f64) -> float64x2_t {
+    vdupq_n_f64(value)
+}
+
 /// The number of thresholds that each value is above; 0 for NaN.
 #[target_feature(enable = "neon")]
-fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
-    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes, rows: usize) {
+    let rows = ranks.0.as_flattened_mut()[..rows].iter_mut().zip(values.0.as_flattened());
     for (rank, &value) in rows {
         let value = vdupq_n_f32(value);
         // The last pivot is infinity, so that this is below sixteen.
@@ -162,13 +174,21 @@ fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
 }
 
 #[target_feature(enable = "neon")]
-fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
-    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes, rows: usize) {
+    let rows = ranks.0.as_flattened_mut()[..rows].iter_mut().zip(values.0.as_flattened());
     for (rank, &value) in rows {
         let value = vdupq_n_f64(value);
         let pivot = if table.few { 0 } else { above64(value, &table.pivots) & 15 };
         *rank = (16 * pivot + above64(value, &table.all[pivot])) as u8;
     }
+}
+
+/// The byte of the table at each place, of which only the given bits are left.
+#[target_feature(enable = "neon")]
+#[inline]
+fn picked(table: &[u8; 16], places: &[u8; 64], bits: &[u8; 64]) -> [u8; 64] {
+    let (table, places, bits) = (bytes(*table), quarters(*places), quarters(*bits));
+    to_bytes([0, 1, 2, 3].map(|part| vandq_u8(vqtbl1q_u8(table, places[part]), bits[part])))
 }
 
 kernel!(#[target_feature(enable = "neon")]);

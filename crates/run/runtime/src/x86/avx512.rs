@@ -2,7 +2,10 @@
 
 use core::arch::x86_64::*;
 
+use super::{bytes8, prefetch, words16};
 use crate::kernel::{instructions, kernel};
+use crate::read::TILE;
+use crate::rows::{AnyRows, Float, Rows};
 use crate::sliced::{Bytes, Floats32, Floats64, Mask, Table};
 use crate::vectors::vectors;
 
@@ -11,7 +14,12 @@ type V = __m512i;
 /// See `Instructions::most_splits`.
 const MOST_SPLITS: u16 = 500;
 
+/// See `Instructions::most_direct`: comparing floats is less work than ranks and bytes for any
+/// number of tests that is kept; comparing doubles only for few.
+const MOST_DIRECT: [usize; 2] = [usize::MAX, 48];
+
 vectors! {
+    sixteenth: [u8; 16] => __m128i;
     words: [u64; 8] => __m512i;
     to_words: __m512i => [u64; 8];
     bytes: [u8; 64] => __m512i;
@@ -69,8 +77,15 @@ fn select(s: V, a: V, b: V) -> V {
 /// The rows whose byte is above the rank.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
 #[inline]
-fn compare(column: &Bytes, rank: u8) -> Mask {
+fn compare(column: &Bytes, rank: u8, rows: usize) -> Mask {
     let rank = _mm512_set1_epi8(rank as i8);
+    let of = |part: usize| _mm512_cmpgt_epu8_mask(bytes(column.0[part]), rank);
+    // Few words go straight into a register. Words that are written to memory one by one and then
+    // read as one vector would make the processor wait until all of them have arrived there.
+    if rows <= 128 {
+        let two = _mm_set_epi64x(if rows > 64 { of(1) as i64 } else { 0 }, of(0) as i64);
+        return Mask(to_words(_mm512_zextsi128_si512(two)));
+    }
     let mut mask = [0; 8];
     for (mask, part) in mask.iter_mut().zip(&column.0) {
         *mask = _mm512_cmpgt_epu8_mask(bytes(*part), rank);
@@ -91,9 +106,9 @@ fn numbers(planes: &[Mask], count: usize, part: usize) -> __m512i {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
 #[inline(never)]
-fn expand(planes: &[Mask], count: usize) -> Bytes {
+fn expand(planes: &[Mask], count: usize, rows: usize) -> Bytes {
     let mut all = Bytes([[0; 64]; 8]);
-    for (part, to) in all.0.iter_mut().enumerate() {
+    for (part, to) in all.0[..rows.div_ceil(64)].iter_mut().enumerate() {
         *to = to_bytes(numbers(planes, count, part));
     }
     all
@@ -102,7 +117,7 @@ fn expand(planes: &[Mask], count: usize) -> Bytes {
 /// Adds the leaf of each row of a tree with at most 64 leaves, whose values fit into four
 /// registers. Returns false, and adds nothing, for more leaves.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
-fn few32(table: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32) -> bool {
+fn few32(table: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32, rows: usize) -> bool {
     if table.len() > 64 {
         return false;
     }
@@ -110,7 +125,7 @@ fn few32(table: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32) -> bool {
     full.as_flattened_mut()[..table.len()].copy_from_slice(table);
     let [a, b, c, d] = full.map(floats);
     let count = table.len().trailing_zeros() as usize;
-    for (part, sums) in sums.0.chunks_exact_mut(4).enumerate() {
+    for (part, sums) in sums.0.chunks_exact_mut(4).enumerate().take(rows.div_ceil(64)) {
         let all = if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) };
         let quarters = [
             _mm512_castsi512_si128(all),
@@ -133,7 +148,7 @@ fn few32(table: &[f32], planes: &[Mask; PLANES], sums: &mut Floats32) -> bool {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
-fn few64(table: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64) -> bool {
+fn few64(table: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64, rows: usize) -> bool {
     if table.len() > 64 {
         return false;
     }
@@ -141,7 +156,7 @@ fn few64(table: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64) -> bool {
     full.as_flattened_mut()[..table.len()].copy_from_slice(table);
     let [a, b, c, d, e, f, g, h] = full.map(doubles);
     let count = table.len().trailing_zeros() as usize;
-    for (part, sums) in sums.0.chunks_exact_mut(8).enumerate() {
+    for (part, sums) in sums.0.chunks_exact_mut(8).enumerate().take(rows.div_ceil(64)) {
         let all = to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
         let plane = |plane: usize| if count > plane { planes[plane].0[part] } else { 0 };
         let (fifth, sixth) = (plane(4), plane(5));
@@ -163,11 +178,23 @@ fn few64(table: &[f64], planes: &[Mask; PLANES], sums: &mut Floats64) -> bool {
     true
 }
 
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn splat32(value: f32) -> __m512 {
+    _mm512_set1_ps(value)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn splat64(value: f64) -> __m512d {
+    _mm512_set1_pd(value)
+}
+
 /// The number of thresholds that each value is above; 0 for NaN.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
-fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
+fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes, rows: usize) {
     let pivots = floats(table.pivots);
-    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+    let rows = ranks.0.as_flattened_mut()[..rows].iter_mut().zip(values.0.as_flattened());
     if table.few {
         let first = floats(table.all[0]);
         for (rank, &value) in rows {
@@ -186,7 +213,13 @@ fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
 #[inline]
-fn above(value: __m512d, table: &[f64; 16]) -> u32 {
+fn above32(value: __m512, table: &[f32; 16]) -> u32 {
+    _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, floats(*table)).count_ones()
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn above64(value: __m512d, table: &[f64; 16]) -> u32 {
     let (halves, _) = table.as_chunks::<8>();
     let low = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(value, doubles(halves[0]));
     let high = _mm512_cmp_pd_mask::<_CMP_GT_OQ>(value, doubles(halves[1]));
@@ -194,13 +227,208 @@ fn above(value: __m512d, table: &[f64; 16]) -> u32 {
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
-fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
-    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes, rows: usize) {
+    let rows = ranks.0.as_flattened_mut()[..rows].iter_mut().zip(values.0.as_flattened());
     for (rank, &value) in rows {
         let value = _mm512_set1_pd(value);
-        let pivot = if table.few { 0 } else { above(value, &table.pivots) as usize & 15 };
-        *rank = (16 * pivot as u32 + above(value, &table.all[pivot])) as u8;
+        let pivot = if table.few { 0 } else { above64(value, &table.pivots) as usize & 15 };
+        *rank = (16 * pivot as u32 + above64(value, &table.all[pivot])) as u8;
     }
+}
+
+/// Sixteen values of a row from a column on; what is beyond the end of the row is zero.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn sixteen(row: &[f32], column: usize) -> __m512 {
+    match row[column..].first_chunk() {
+        Some(&all) => floats(all),
+        None => {
+            let mut all = [0.0; TILE];
+            all.iter_mut().zip(&row[column..]).for_each(|(to, &from)| *to = from);
+            floats(all)
+        }
+    }
+}
+
+/// Eight values of a row from a column on; what is beyond the end of the row is zero.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn eight(row: &[f64], column: usize) -> __m512d {
+    let rest = row.get(column..).unwrap_or_default();
+    match rest.first_chunk() {
+        Some(&all) => doubles(all),
+        None => {
+            let mut all = [0.0; 8];
+            all.iter_mut().zip(rest).for_each(|(to, &from)| *to = from);
+            doubles(all)
+        }
+    }
+}
+
+/// Reads sixteen columns as f32, sixteen rows at a time, which are turned in registers.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+fn turn32(rows: &AnyRows<'_>, column: usize, next: usize, to: &mut [Floats32]) -> bool {
+    match rows {
+        AnyRows::F32(rows) => turn_rows(rows, next, to, |row| sixteen(row, column)),
+        AnyRows::F64(rows) => turn_rows(rows, next, to, |row| {
+            let (low, high) = (eight(row, column), eight(row, column + 8));
+            _mm512_insertf32x8::<1>(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high))
+        }),
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn turn_rows<T: Float>(
+    rows: &Rows<'_, T>,
+    next: usize,
+    to: &mut [Floats32],
+    read: impl Fn(&[T]) -> __m512,
+) -> bool {
+    let Some(to) = to.first_chunk_mut::<TILE>() else { return false };
+    let last = rows.count().saturating_sub(1);
+    for first in (0..rows.count()).step_by(16) {
+        let mut r = [_mm512_setzero_ps(); 16];
+        for (lane, r) in r.iter_mut().enumerate() {
+            // After the last row it is read again.
+            let Some(row) = rows.row((first + lane).min(last)) else { return false };
+            *r = read(row);
+            prefetch(row.get(next));
+        }
+        let mut t = r;
+        for at in 0..8 {
+            t[2 * at] = _mm512_unpacklo_ps(r[2 * at], r[2 * at + 1]);
+            t[2 * at + 1] = _mm512_unpackhi_ps(r[2 * at], r[2 * at + 1]);
+        }
+        for four in 0..4 {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|at| _mm512_castps_pd(t[4 * four + at]));
+            r[4 * four] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, c));
+            r[4 * four + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, c));
+            r[4 * four + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(b, d));
+            r[4 * four + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(b, d));
+        }
+        for at in 0..4 {
+            let a = _mm512_shuffle_f32x4::<0x88>(r[at], r[4 + at]);
+            let b = _mm512_shuffle_f32x4::<0xdd>(r[at], r[4 + at]);
+            let c = _mm512_shuffle_f32x4::<0x88>(r[8 + at], r[12 + at]);
+            let d = _mm512_shuffle_f32x4::<0xdd>(r[8 + at], r[12 + at]);
+            to[at].0[first / 16] = to_floats(_mm512_shuffle_f32x4::<0x88>(a, c));
+            to[4 + at].0[first / 16] = to_floats(_mm512_shuffle_f32x4::<0x88>(b, d));
+            to[8 + at].0[first / 16] = to_floats(_mm512_shuffle_f32x4::<0xdd>(a, c));
+            to[12 + at].0[first / 16] = to_floats(_mm512_shuffle_f32x4::<0xdd>(b, d));
+        }
+    }
+    true
+}
+
+/// Reads sixteen columns as f64, eight rows of eight columns at a time.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+fn turn64(rows: &AnyRows<'_>, column: usize, next: usize, to: &mut [Floats64]) -> bool {
+    let (AnyRows::F64(rows), Some(to)) = (rows, to.first_chunk_mut::<TILE>()) else { return false };
+    let last = rows.count().saturating_sub(1);
+    for first in (0..rows.count()).step_by(8) {
+        for (half, to) in to.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let mut r = [_mm512_setzero_pd(); 8];
+            for (lane, r) in r.iter_mut().enumerate() {
+                let Some(row) = rows.row((first + lane).min(last)) else { return false };
+                *r = eight(row, column + 8 * half);
+                prefetch(row.get(next + 8 * half));
+            }
+            let mut t = r;
+            for at in 0..4 {
+                t[2 * at] = _mm512_unpacklo_pd(r[2 * at], r[2 * at + 1]);
+                t[2 * at + 1] = _mm512_unpackhi_pd(r[2 * at], r[2 * at + 1]);
+            }
+            for at in 0..2 {
+                let a = _mm512_shuffle_f64x2::<0x88>(t[at], t[2 + at]);
+                let b = _mm512_shuffle_f64x2::<0xdd>(t[at], t[2 + at]);
+                let c = _mm512_shuffle_f64x2::<0x88>(t[4 + at], t[6 + at]);
+                let d = _mm512_shuffle_f64x2::<0xdd>(t[4 + at], t[6 + at]);
+                to[at].0[first / 8] = to_doubles(_mm512_shuffle_f64x2::<0x88>(a, c));
+                to[2 + at].0[first / 8] = to_doubles(_mm512_shuffle_f64x2::<0x88>(b, d));
+                to[4 + at].0[first / 8] = to_doubles(_mm512_shuffle_f64x2::<0xdd>(a, c));
+                to[6 + at].0[first / 8] = to_doubles(_mm512_shuffle_f64x2::<0xdd>(b, d));
+            }
+        }
+    }
+    true
+}
+
+/// See `Instructions::compare32`. The kind of the comparison says what is true for NaN.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+fn compare32(numbers: &[f32], missing_left: bool, values: &Floats32, masks: &mut [Mask], rows: usize) {
+    if missing_left {
+        compare_floats(numbers, values, masks, rows, |value, number| {
+            _mm512_cmp_ps_mask::<_CMP_GT_OQ>(value, number)
+        });
+    } else {
+        compare_floats(numbers, values, masks, rows, |value, number| {
+            _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(value, number)
+        });
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn compare_floats(
+    numbers: &[f32],
+    values: &Floats32,
+    masks: &mut [Mask],
+    rows: usize,
+    compare: impl Fn(__m512, __m512) -> __mmask16,
+) {
+    for (&number, mask) in numbers.iter().zip(masks) {
+        let number = _mm512_set1_ps(number);
+        let words = words16(mask);
+        if rows > 480 {
+            // The compiler unrolls this loop.
+            for (word, &values) in words.iter_mut().zip(&values.0) {
+                *word = compare(floats(values), number);
+            }
+        } else {
+            for (word, &values) in words.iter_mut().zip(&values.0).take(rows.div_ceil(16)) {
+                *word = compare(floats(values), number);
+            }
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+fn compare64(numbers: &[f64], missing_left: bool, values: &Floats64, masks: &mut [Mask], rows: usize) {
+    if missing_left {
+        compare_doubles(numbers, values, masks, rows, |value, number| {
+            _mm512_cmp_pd_mask::<_CMP_GT_OQ>(value, number)
+        });
+    } else {
+        compare_doubles(numbers, values, masks, rows, |value, number| {
+            _mm512_cmp_pd_mask::<_CMP_NLE_UQ>(value, number)
+        });
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn compare_doubles(
+    numbers: &[f64],
+    values: &Floats64,
+    masks: &mut [Mask],
+    rows: usize,
+    compare: impl Fn(__m512d, __m512d) -> __mmask8,
+) {
+    for (&number, mask) in numbers.iter().zip(masks) {
+        let number = _mm512_set1_pd(number);
+        for (byte, &values) in bytes8(mask).iter_mut().zip(&values.0).take(rows.div_ceil(8)) {
+            *byte = compare(doubles(values), number);
+        }
+    }
+}
+
+/// The byte of the table at each place, of which only the given bits are left.
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]
+#[inline]
+fn picked(table: &[u8; 16], places: &[u8; 64], bits: &[u8; 64]) -> [u8; 64] {
+    let table = _mm512_broadcast_i32x4(sixteenth(*table));
+    to_bytes(_mm512_and_si512(_mm512_shuffle_epi8(table, bytes(*places)), bytes(*bits)))
 }
 
 kernel!(#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,popcnt")]);
@@ -216,4 +444,4 @@ impl Entered {
     }
 }
 
-instructions!(Entered, entered);
+instructions!(Entered, entered, direct);

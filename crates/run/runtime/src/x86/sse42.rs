@@ -70,12 +70,12 @@ fn select(s: V, a: V, b: V) -> V {
 /// The rows whose byte is above the rank, which must be below 255.
 #[target_feature(enable = "sse4.2,popcnt")]
 #[inline]
-fn compare(column: &Bytes, rank: u8) -> Mask {
+fn compare(column: &Bytes, rank: u8, rows: usize) -> Mask {
     // There is no comparison of unsigned bytes: a byte is above the rank iff it is the larger of
     // itself and the next rank.
     let next = _mm_set1_epi8(rank.saturating_add(1) as i8);
     let mut mask = [0; 8];
-    for (mask, part) in mask.iter_mut().zip(&column.0) {
+    for (mask, part) in mask.iter_mut().zip(&column.0).take(rows.div_ceil(64)) {
         for (quarter, part) in quarters(*part).into_iter().enumerate() {
             let above = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(part, next), part));
             *mask |= u64::from(above as u16) << (16 * quarter);
@@ -106,9 +106,9 @@ fn numbers(planes: &[Mask], count: usize, part: usize) -> V {
 
 #[target_feature(enable = "sse4.2,popcnt")]
 #[inline(never)]
-fn expand(planes: &[Mask], count: usize) -> Bytes {
+fn expand(planes: &[Mask], count: usize, rows: usize) -> Bytes {
     let mut all = Bytes([[0; 64]; 8]);
-    for (part, to) in all.0.iter_mut().enumerate() {
+    for (part, to) in all.0[..rows.div_ceil(64)].iter_mut().enumerate() {
         // Most trees have at most 64 leaves, so that the loop for six planes is worth unrolling.
         *to = to_bytes(if count == 6 { numbers(planes, 6, part) } else { numbers(planes, count, part) });
     }
@@ -118,13 +118,13 @@ fn expand(planes: &[Mask], count: usize) -> Bytes {
 /// A faster way to add the leaves of trees with few leaves; this instruction set has none.
 #[target_feature(enable = "sse4.2,popcnt")]
 #[inline]
-fn few32(_: &[f32], _: &[Mask; PLANES], _: &mut Floats32) -> bool {
+fn few32(_: &[f32], _: &[Mask; PLANES], _: &mut Floats32, _: usize) -> bool {
     false
 }
 
 #[target_feature(enable = "sse4.2,popcnt")]
 #[inline]
-fn few64(_: &[f64], _: &[Mask; PLANES], _: &mut Floats64) -> bool {
+fn few64(_: &[f64], _: &[Mask; PLANES], _: &mut Floats64, _: usize) -> bool {
     false
 }
 
@@ -144,10 +144,22 @@ fn above64(value: __m128d, table: &[f64; 16]) -> u32 {
     parts.iter().map(|&part| of(part)).sum()
 }
 
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn splat32(value: f32) -> __m128 {
+    _mm_set1_ps(value)
+}
+
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn splat64(value: f64) -> __m128d {
+    _mm_set1_pd(value)
+}
+
 /// The number of thresholds that each value is above; 0 for NaN.
 #[target_feature(enable = "sse4.2,popcnt")]
-fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
-    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes, rows: usize) {
+    let rows = ranks.0.as_flattened_mut()[..rows].iter_mut().zip(values.0.as_flattened());
     for (rank, &value) in rows {
         let value = _mm_set1_ps(value);
         // The last pivot is infinity, so that this is below sixteen.
@@ -157,13 +169,21 @@ fn rank32(table: &Table<f32>, values: &Floats32, ranks: &mut Bytes) {
 }
 
 #[target_feature(enable = "sse4.2,popcnt")]
-fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes) {
-    let rows = ranks.0.as_flattened_mut().iter_mut().zip(values.0.as_flattened());
+fn rank64(table: &Table<f64>, values: &Floats64, ranks: &mut Bytes, rows: usize) {
+    let rows = ranks.0.as_flattened_mut()[..rows].iter_mut().zip(values.0.as_flattened());
     for (rank, &value) in rows {
         let value = _mm_set1_pd(value);
         let pivot = if table.few { 0 } else { above64(value, &table.pivots) as usize & 15 };
         *rank = (16 * pivot as u32 + above64(value, &table.all[pivot])) as u8;
     }
+}
+
+/// The byte of the table at each place, of which only the given bits are left.
+#[target_feature(enable = "sse4.2,popcnt")]
+#[inline]
+fn picked(table: &[u8; 16], places: &[u8; 64], bits: &[u8; 64]) -> [u8; 64] {
+    let (table, places, bits) = (bytes(*table), quarters(*places), quarters(*bits));
+    to_bytes([0, 1, 2, 3].map(|part| _mm_and_si128(_mm_shuffle_epi8(table, places[part]), bits[part])))
 }
 
 kernel!(#[target_feature(enable = "sse4.2,popcnt")]);

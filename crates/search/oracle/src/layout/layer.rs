@@ -118,8 +118,9 @@ impl Overlaid for Layer<'_> {
 /// The splits of a tree, each as its axis and a number that stands for its cells, sorted.
 type Structure = Vec<(u32, u32)>;
 
-/// Chooses the trees that are laid over each other.
-pub(super) fn stacks<'a, 'b>(layers: &'b [Vec<Layer<'a>>]) -> Vec<Vec<&'b Layer<'a>>> {
+/// Chooses the trees that are laid over each other; `twins` says that the second model is the first
+/// one's twin.
+pub(super) fn stacks<'a, 'b>(layers: &'b [Vec<Layer<'a>>], twins: bool) -> Vec<Vec<&'b Layer<'a>>> {
     let mut univariate: BTreeMap<Option<usize>, Vec<&Layer<'_>>> = BTreeMap::new();
     let mut rest: Vec<(Structure, Vec<&Layer<'_>>)> = Vec::new();
     let mut by_structure: HashMap<Structure, usize> = HashMap::new();
@@ -144,7 +145,7 @@ pub(super) fn stacks<'a, 'b>(layers: &'b [Vec<Layer<'a>>]) -> Vec<Vec<&'b Layer<
         stack_of.push(own);
     }
     // A tree of the second model without an equal in the first joins the one at the same position,
-    // if that one has no equal either and the two split the same axes equally often.
+    // if that one has no equal either and the two split the same axes equally often, or are twins.
     let mut merged = vec![false; rest.len()];
     let mut joins = Vec::new();
     if let [first, second] = &stack_of[..] {
@@ -155,7 +156,7 @@ pub(super) fn stacks<'a, 'b>(layers: &'b [Vec<Layer<'a>>]) -> Vec<Vec<&'b Layer<
             if firsts.contains(&index) || taken.contains(&partner) || merged[index] || merged[partner] {
                 continue;
             }
-            if nearly_equal(&rest[index].0, &rest[partner].0) {
+            if twins || nearly_equal(&rest[index].0, &rest[partner].0) {
                 merged[index] = true;
                 merged[partner] = true;
                 joins.push((partner, index));

@@ -116,12 +116,7 @@ fn pieces_with_masks_and_pieces_with_trees_look_the_same() {
 fn large(rng: &mut Rng) -> secateur_model::Ensemble {
     use secateur_model::*;
     let intake = Intake { number: NumberType::F64, missing: rng.bool(), infinities: true, zero_window: None };
-    let accumulation = Accumulation {
-        number: NumberType::F64,
-        intercept: InterceptPosition::First,
-        order: Order::File,
-        average: None,
-    };
+    let accumulation = Accumulation::in_order(NumberType::F64);
     let (features, decision) = (Features::unnamed(4), Decision::Scores(Value::Score));
     let classes = ClassLabels::Unnamed(0);
     let mut builder =

@@ -286,12 +286,7 @@ fn complete_trees(
     const COLUMNS: u32 = 8;
     let mut rng = Rng::with_seed(seed);
     let intake = Intake { number: NumberType::F64, missing: false, infinities: true, zero_window: None };
-    let accumulation = Accumulation {
-        number: NumberType::F64,
-        intercept: InterceptPosition::First,
-        order: Order::File,
-        average: None,
-    };
+    let accumulation = Accumulation::in_order(NumberType::F64);
     let features = Features::unnamed(COLUMNS);
     let classes = ClassLabels::Unnamed(if decision.is_classifier() { 2 } else { 0 });
     let mut builder =

@@ -7,12 +7,12 @@
 //! it, its cuts get smaller; with it, they are met. The proof is a tree of branches with a packing
 //! at each leaf, all in integers, so anyone can check it by addition.
 //!
-//! The packing is found in floating point ([`largest_packing`]) and rounded down to integers; only
+//! The packing is found in floating point ([`largest_set_packing`]) and rounded down to integers; only
 //! the bound of the rounded packing counts.
 
 use std::time::Duration;
 
-use secateur_lp::{Limits, Packing, largest_packing};
+use secateur_lp::{Limits, SetPacking, largest_set_packing};
 use secateur_oracle::SearchBudget;
 
 use crate::points::boundary_walks::is_over;
@@ -475,8 +475,8 @@ impl<'a> Search<'a> {
         let sets: Vec<&[usize]> = core.iter().map(|(_, cut)| cut.as_slice()).collect();
         let costs: Vec<f64> = self.costs.iter().map(|&cost| cost as f64).collect();
         let stop = || is_over(self.budget);
-        let Packing { values, prices } =
-            largest_packing(&sets, &costs, &Limits::within(LONGEST_PACKING).or_when(&stop));
+        let SetPacking { values, prices } =
+            largest_set_packing(&sets, &costs, &Limits::within(LONGEST_PACKING).or_when(&stop));
         (values, prices)
     }
 

@@ -42,7 +42,7 @@ const ZERO: f64 = 1e-7;
 
 /// One of these columns must stay, as these demands show.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cut {
+pub struct ColumnCut {
     /// The indices of the demands, each with its multiplier.
     pub demands: Vec<(usize, BigUint)>,
     /// The indices of the columns, ascending.
@@ -53,7 +53,7 @@ pub struct Cut {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Separating {
     /// With a cut that holds and that the kept columns do not meet.
-    Cut(Cut),
+    Cut(ColumnCut),
     /// There is no cut: these weights of the kept columns meet the demands of all points, as far as
     /// floating point tells.
     Solved(Weights),
@@ -63,7 +63,7 @@ pub enum Separating {
     Stopped,
 }
 
-impl Cut {
+impl ColumnCut {
     /// Does the cut hold? Everything is computed again, in exact arithmetic.
     pub fn holds(&self, points: &Points<'_>, intercept: Intercept) -> bool {
         let mut demands = ExactDemands::new(points.model());
@@ -75,7 +75,7 @@ impl Cut {
     }
 }
 
-impl Cut {
+impl ColumnCut {
     /// Does the cut contain none of the kept columns?
     fn spares(&self, kept: &[bool]) -> bool {
         !self.columns.iter().any(|&column| kept[column])
@@ -116,13 +116,13 @@ impl Cutter {
 
     /// The cut of these multipliers, whichever columns it has. `None` if the intercept alone could
     /// meet the demands.
-    pub fn cut(&mut self, points: &Points<'_>, demands: Vec<(usize, BigUint)>) -> Option<Cut> {
+    pub fn cut(&mut self, points: &Points<'_>, demands: Vec<(usize, BigUint)>) -> Option<ColumnCut> {
         let columns = self.exact.combine(points, &demands, self.intercept)?;
-        Some(Cut { demands, columns })
+        Some(ColumnCut { demands, columns })
     }
 
     /// The cut of two inputs that are decided differently: what is equal for both cancels.
-    pub fn pair(&mut self, points: &mut Points<'_>, pair: &Pair) -> Option<Cut> {
+    pub fn pair(&mut self, points: &mut Points<'_>, pair: &Pair) -> Option<ColumnCut> {
         let mut demands = Vec::with_capacity(2);
         for (row, other) in pair.rows.iter().zip([pair.classes[1], pair.classes[0]]) {
             let point = points.place(row)?;
@@ -183,7 +183,7 @@ impl Cutter {
 
     /// The cut of multipliers that have a margin: they are rounded so that the equations of a free
     /// intercept hold exactly.
-    fn rounded(&mut self, points: &Points<'_>, found: &Multipliers) -> Option<Cut> {
+    fn rounded(&mut self, points: &Points<'_>, found: &Multipliers) -> Option<ColumnCut> {
         let equalities: Vec<Vec<i64>> =
             found.points.iter().map(|&demand| equality(points, demand, self.intercept)).collect();
         let equalities: Vec<&[i64]> = equalities.iter().map(Vec::as_slice).collect();
@@ -193,7 +193,12 @@ impl Cutter {
     }
 
     /// The cut of multipliers without a margin: sums that are nearly zero are made exactly zero.
-    fn without_margin(&mut self, points: &Points<'_>, kept: &[bool], found: &Multipliers) -> Option<Cut> {
+    fn without_margin(
+        &mut self,
+        points: &Points<'_>,
+        kept: &[bool],
+        found: &Multipliers,
+    ) -> Option<ColumnCut> {
         let demands: Vec<Rc<ExactDemand>> =
             found.points.iter().map(|&demand| self.exact.demand(points, demand)).collect::<Option<_>>()?;
         let nearly_zero = |entries: &dyn Fn(usize) -> f64| {

@@ -12,7 +12,7 @@ use secateur_certificate::{CoverTerm, CutTerm, Intercept, Step, Writer};
 use secateur_model::{ClassId, FeatureId, Grid, TreeId};
 
 use crate::bounds::cover::CoverProof;
-use crate::bounds::cut::Cut;
+use crate::bounds::cut::ColumnCut;
 use crate::passes::relevant::Relevant;
 use crate::points::point::{Points, certain_winner};
 
@@ -91,7 +91,7 @@ impl Evidence {
     }
 
     /// Adds a bound, with those of the cuts that its proof uses.
-    pub fn with_bound(mut self, points: &Points<'_>, cuts: &[Cut], bound: Bound) -> Self {
+    pub fn with_bound(mut self, points: &Points<'_>, cuts: &[ColumnCut], bound: Bound) -> Self {
         let mut used: Vec<usize> = Vec::new();
         collect_cuts(&bound.proof, &mut used);
         used.sort_unstable();

@@ -14,7 +14,7 @@ use secateur_lp::Limits;
 use secateur_model::Grid;
 use secateur_oracle::SearchBudget;
 
-use crate::bounds::cut::{Cut, Cutter, Separating};
+use crate::bounds::cut::{ColumnCut, Cutter, Separating};
 use crate::passes::relevant::Relevant;
 use crate::points::all_cells::Sweep;
 use crate::points::boundary_walks::{is_over, near_boundary};
@@ -35,9 +35,9 @@ const MOST_SWEEPS: usize = 100;
 #[derive(Clone, Debug)]
 pub struct Indispensable {
     /// For each column, a cut of that column alone, if one was found.
-    pub alone: Vec<Option<Cut>>,
+    pub alone: Vec<Option<ColumnCut>>,
     /// Cuts of several columns that were found on the way.
-    pub others: Vec<Cut>,
+    pub others: Vec<ColumnCut>,
 }
 
 impl Indispensable {
@@ -47,11 +47,11 @@ impl Indispensable {
     }
 
     /// All cuts.
-    pub fn cuts(&self) -> impl Iterator<Item = &Cut> {
+    pub fn cuts(&self) -> impl Iterator<Item = &ColumnCut> {
         self.alone.iter().flatten().chain(&self.others)
     }
 
-    fn add(&mut self, cut: Cut) {
+    fn add(&mut self, cut: ColumnCut) {
         match cut.columns[..] {
             [column] => {
                 self.alone[column].get_or_insert(cut);
@@ -115,7 +115,7 @@ pub(crate) fn ask_each(
     mut asked: Vec<bool>,
     sweep: Option<&Sweep>,
     limits: &Limits<'_>,
-    found: &mut dyn FnMut(Cut),
+    found: &mut dyn FnMut(ColumnCut),
 ) -> bool {
     let mut kept = vec![true; asked.len()];
     for column in 0..asked.len() {

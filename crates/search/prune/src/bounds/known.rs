@@ -7,7 +7,7 @@ use num_bigint::BigUint;
 use secateur_oracle::SearchBudget;
 
 use crate::bounds::cover::{CoverProof, cheapest_cover, check_cover};
-use crate::bounds::cut::{Cut, Cutter, Separating};
+use crate::bounds::cut::{ColumnCut, Cutter, Separating};
 use crate::bounds::evidence::{Bound, Evidence};
 use crate::candidate::column::Intercept;
 use crate::candidate::plan::Editable;
@@ -26,7 +26,7 @@ pub(crate) struct Known {
     pub(crate) irreducible: bool,
     /// The cuts. Where a constant takes a tree of its own, it may be among their columns, with the
     /// index [`constant`].
-    pub(crate) cuts: Vec<Cut>,
+    pub(crate) cuts: Vec<ColumnCut>,
     pub(crate) relevant: Option<Relevant>,
     /// The proof of the bound from the search for the smallest columns. It refers to the cuts known
     /// then, which are the first in `cuts`.
@@ -128,7 +128,7 @@ pub(crate) fn with_opposite_corners<M: Editable>(
 }
 
 /// A cut that holds without a constant, extended by the constant so that it always holds.
-fn or_constant<M: Editable>(search: &Search<'_, M>, mut cut: Cut) -> Cut {
+fn or_constant<M: Editable>(search: &Search<'_, M>, mut cut: ColumnCut) -> ColumnCut {
     cut.columns.push(constant(search));
     cut
 }

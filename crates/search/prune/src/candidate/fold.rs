@@ -62,13 +62,13 @@ pub(crate) struct Term {
 /// its parent.
 #[derive(Clone, Debug)]
 struct Simple {
-    nodes: Vec<Part>,
+    nodes: Vec<FoldedNode>,
     /// The values of each leaf.
     values: Vec<Vec<Exact>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
+enum FoldedNode {
     Split { cut: CutId, yes: usize, no: usize },
     Leaf(usize),
 }
@@ -241,7 +241,7 @@ impl Folder<'_> {
     /// then stays within the original's, and the proof needs no search.
     fn add_equal_structures(&self, drafts: &mut Vec<Draft>) {
         // There can be several hosts of one structure, if their votes do not add up to votes.
-        let mut last: BTreeMap<(Option<u32>, Vec<Part>), Vec<usize>> = BTreeMap::new();
+        let mut last: BTreeMap<(Option<u32>, Vec<FoldedNode>), Vec<usize>> = BTreeMap::new();
         let mut kept: Vec<Draft> = Vec::new();
         for draft in drafts.drain(..).rev() {
             let group = match draft.output {
@@ -333,8 +333,8 @@ impl Folder<'_> {
                 Step::Restrict { axis, region } => regions[axis] = region,
                 Step::Combine { .. } => {}
                 Step::Enter(node) => match fine.nodes[node] {
-                    Part::Leaf(leaf) => map[leaf] = self.only_leaf(coarse, &regions)?,
-                    Part::Split { cut, yes, no } => {
+                    FoldedNode::Leaf(leaf) => map[leaf] = self.only_leaf(coarse, &regions)?,
+                    FoldedNode::Split { cut, yes, no } => {
                         let axis = self.cuts.axis(cut);
                         let old = regions[axis].clone();
                         let [left, right] = self.cuts.divide(&old, cut);
@@ -355,8 +355,8 @@ impl Folder<'_> {
         let mut at = 0;
         loop {
             match tree.nodes[at] {
-                Part::Leaf(leaf) => return Some(leaf),
-                Part::Split { cut, yes, no } => {
+                FoldedNode::Leaf(leaf) => return Some(leaf),
+                FoldedNode::Split { cut, yes, no } => {
                     at = match self.cuts.divide(&regions[self.cuts.axis(cut)], cut) {
                         [Some(_), None] => yes,
                         [None, Some(_)] => no,
@@ -383,10 +383,10 @@ impl Folder<'_> {
             let mut tree = TreeBuilder::with_capacity(draft.simple.nodes.len());
             for part in &draft.simple.nodes {
                 match *part {
-                    Part::Leaf(leaf) => {
+                    FoldedNode::Leaf(leaf) => {
                         tree.leaf(&vec![0.0; draft.simple.values[leaf].len()]);
                     }
-                    Part::Split { cut, yes, no } => {
+                    FoldedNode::Split { cut, yes, no } => {
                         let (tree_of, node) = self.splits[cut];
                         let Node::Split { split, .. } = model.tree(tree_of).node(node) else {
                             unreachable!("cuts come from splits")
@@ -414,9 +414,9 @@ impl Folder<'_> {
 
 impl Simple {
     fn cuts(&self) -> BTreeSet<CutId> {
-        let cut = |part: &Part| match part {
-            Part::Split { cut, .. } => Some(*cut),
-            Part::Leaf(_) => None,
+        let cut = |part: &FoldedNode| match part {
+            FoldedNode::Split { cut, .. } => Some(*cut),
+            FoldedNode::Leaf(_) => None,
         };
         self.nodes.iter().filter_map(cut).collect()
     }
@@ -429,9 +429,9 @@ fn collapse(simple: &Simple) -> Simple {
     // Children come after their parents, so reverse order visits children first.
     for (index, part) in simple.nodes.iter().enumerate().rev() {
         ids[index] = match *part {
-            Part::Leaf(leaf) => arena.leaf(simple.values[leaf].clone()),
-            Part::Split { yes, no, .. } if ids[yes] == ids[no] => ids[yes],
-            Part::Split { cut, yes, no } => arena.split(cut, ids[yes], ids[no]),
+            FoldedNode::Leaf(leaf) => arena.leaf(simple.values[leaf].clone()),
+            FoldedNode::Split { yes, no, .. } if ids[yes] == ids[no] => ids[yes],
+            FoldedNode::Split { cut, yes, no } => arena.split(cut, ids[yes], ids[no]),
         };
     }
     arena.expand(ids[0])
@@ -440,7 +440,7 @@ fn collapse(simple: &Simple) -> Simple {
 /// Nodes stored by content: equal subtrees have equal ids.
 #[derive(Default)]
 struct Arena {
-    nodes: Vec<Part>,
+    nodes: Vec<FoldedNode>,
     values: Vec<Vec<Exact>>,
     leaves: BTreeMap<Vec<Exact>, usize>,
     splits: HashMap<(CutId, usize, usize), usize>,
@@ -451,7 +451,7 @@ impl Arena {
         let next = self.nodes.len();
         let id = *self.leaves.entry(values.clone()).or_insert(next);
         if id == next {
-            self.nodes.push(Part::Leaf(self.values.len()));
+            self.nodes.push(FoldedNode::Leaf(self.values.len()));
             self.values.push(values);
         }
         id
@@ -461,7 +461,7 @@ impl Arena {
         let next = self.nodes.len();
         let id = *self.splits.entry((cut, yes, no)).or_insert(next);
         if id == next {
-            self.nodes.push(Part::Split { cut, yes, no });
+            self.nodes.push(FoldedNode::Split { cut, yes, no });
         }
         id
     }
@@ -474,17 +474,17 @@ impl Arena {
         while let Some((node, parent)) = open.pop() {
             let place = simple.nodes.len();
             if let Some(parent) = parent
-                && let Part::Split { no, .. } = &mut simple.nodes[parent]
+                && let FoldedNode::Split { no, .. } = &mut simple.nodes[parent]
             {
                 *no = place;
             }
             match self.nodes[node] {
-                Part::Leaf(values) => {
-                    simple.nodes.push(Part::Leaf(simple.values.len()));
+                FoldedNode::Leaf(values) => {
+                    simple.nodes.push(FoldedNode::Leaf(simple.values.len()));
                     simple.values.push(self.values[values].clone());
                 }
-                Part::Split { cut, yes, no } => {
-                    simple.nodes.push(Part::Split { cut, yes: place + 1, no: 0 });
+                FoldedNode::Split { cut, yes, no } => {
+                    simple.nodes.push(FoldedNode::Split { cut, yes: place + 1, no: 0 });
                     open.push((no, Some(place)));
                     open.push((yes, None));
                 }

@@ -18,7 +18,7 @@ pub(crate) type CutId = usize;
 
 /// The cells that go left at a split.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Side {
+enum LeftCells {
     /// On a short axis: one bit for each cell.
     Set(Vec<u64>),
     /// On a long axis: the first `cells` cells, and missing values if `missing`.
@@ -30,7 +30,7 @@ enum Side {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct AxisSide {
     axis: usize,
-    side: Side,
+    side: LeftCells,
 }
 
 /// The part of an axis that can be reached on the way to a node.
@@ -72,12 +72,12 @@ impl<'a> Cuts<'a> {
         id
     }
 
-    fn side(&self, axis: &Axis, split: Split<'_>) -> Side {
+    fn side(&self, axis: &Axis, split: Split<'_>) -> LeftCells {
         if axis.len() <= SHORT {
             let left = axis.left_cells(self.model, split, self.grid.intake());
             let mut words = vec![0; axis.len().div_ceil(64)];
             left.iter().for_each(|cell| words[cell.index() / 64] |= 1 << (cell.index() % 64));
-            return Side::Set(words);
+            return LeftCells::Set(words);
         }
         match (split.test, axis.bounds()) {
             (Test::Less { .. } | Test::LessOrEqual { .. }, Some(bounds)) => {
@@ -98,9 +98,9 @@ impl<'a> Cuts<'a> {
                     }
                 }
                 let missing = split.missing_left && axis.missing_cell().is_some();
-                Side::Below { cells: low as u32, missing }
+                LeftCells::Below { cells: low as u32, missing }
             }
-            _ => Side::Opaque(self.cuts.len()),
+            _ => LeftCells::Opaque(self.cuts.len()),
         }
     }
 
@@ -128,12 +128,12 @@ impl<'a> Cuts<'a> {
     /// The parts of a region that go left and right at a cut; `None` for an empty part.
     pub(crate) fn divide(&self, region: &Region, cut: CutId) -> [Option<Region>; 2] {
         match (&self.cuts[cut].side, region) {
-            (Side::Set(left), Region::Set(words)) => [false, true].map(|right| {
+            (LeftCells::Set(left), Region::Set(words)) => [false, true].map(|right| {
                 let mask = |&word: &u64| if right { !word } else { word };
                 let part: Vec<u64> = words.iter().zip(left).map(|(word, left)| word & mask(left)).collect();
                 part.iter().any(|&word| word != 0).then_some(Region::Set(part))
             }),
-            (&Side::Below { cells, missing: with }, &Region::Range { low, high, missing }) => {
+            (&LeftCells::Below { cells, missing: with }, &Region::Range { low, high, missing }) => {
                 let part = |low: u32, high: u32, missing: bool| {
                     (low < high || missing).then_some(Region::Range { low, high: high.max(low), missing })
                 };

@@ -20,7 +20,7 @@ use secateur_lp::Limits;
 use secateur_oracle::SearchBudget;
 
 use crate::bounds::cover::{CoverProof, Judged, cheapest_cover, no_cover_below, quick_cover};
-use crate::bounds::cut::{Cut, Cutter, Separating};
+use crate::bounds::cut::{ColumnCut, Cutter, Separating};
 use crate::points::boundary_walks::is_over;
 use crate::points::point::Points;
 
@@ -66,7 +66,7 @@ pub struct Minimum {
     /// No columns that suffice cost less than this.
     pub bound: u64,
     /// The cuts that the bound rests on.
-    pub cuts: Vec<Cut>,
+    pub cuts: Vec<ColumnCut>,
     /// The proof that no cover of these cuts costs less than the bound.
     pub proof: CoverProof,
 }
@@ -86,7 +86,7 @@ pub fn minimum<'a>(
     cutter: &mut dyn Separate,
     costs: &[u64],
     start: Vec<bool>,
-    cuts: Vec<Cut>,
+    cuts: Vec<ColumnCut>,
     rounds: Option<usize>,
     budget: &SearchBudget,
 ) -> Minimum {
@@ -229,7 +229,7 @@ impl State<'_, '_> {
 }
 
 /// The columns of each cut.
-pub(crate) fn sets(cuts: &[Cut]) -> Vec<Vec<usize>> {
+pub(crate) fn sets(cuts: &[ColumnCut]) -> Vec<Vec<usize>> {
     cuts.iter().map(|cut| cut.columns.clone()).collect()
 }
 
@@ -250,10 +250,10 @@ const SINGLY: usize = 24;
 fn smaller(
     points: &Points<'_>,
     cutter: &mut dyn Separate,
-    cut: Cut,
+    cut: ColumnCut,
     columns: usize,
     limits: &Limits<'_>,
-) -> Cut {
+) -> ColumnCut {
     let mut best = cut;
     let mut size = if best.columns.len() <= SINGLY { 1 } else { best.columns.len().div_ceil(2) };
     let mut attempts = (WORK / (columns * columns).max(1)).max(LEAST_ATTEMPTS);

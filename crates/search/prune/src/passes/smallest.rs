@@ -8,7 +8,7 @@
 use secateur_lp::Limits;
 use secateur_oracle::SearchBudget;
 
-use crate::bounds::cut::{Cut, Cutter, Separating};
+use crate::bounds::cut::{ColumnCut, Cutter, Separating};
 use crate::bounds::evidence::trees_in_no_column;
 use crate::bounds::known::Known;
 use crate::candidate::column::Intercept;
@@ -35,7 +35,7 @@ pub(crate) fn smallest<M: Editable>(
         columns.map(|column| whole_cost(search.problem.folded, &column.terms, objective)).collect();
     let start = kept(search);
     // In the first search the constant is free, so cuts that contain it are of no use.
-    let (cuts, with_constant): (Vec<Cut>, Vec<Cut>) = std::mem::take(&mut known.cuts)
+    let (cuts, with_constant): (Vec<ColumnCut>, Vec<ColumnCut>) = std::mem::take(&mut known.cuts)
         .into_iter()
         .partition(|cut| cut.columns.iter().all(|&column| column < costs.len()));
     let mut found = minimum(search, cutter, &costs, start, cuts, rounds, budget);

@@ -4,7 +4,7 @@ use crate::memory::{Memory, check, random_model, settings};
 use fastrand::Rng;
 use secateur_model::{
     Accumulation, ClassLabels, Decision, Domain, Ensemble, EnsembleBuilder, FeatureId, Features, Grid,
-    GroupId, Intake, InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
+    GroupId, Intake, NodeId, NumberType, Output, Split, Test, TreeBuilder,
 };
 use secateur_oracle::{Band, Cancel, Comparison};
 use secateur_prune::{
@@ -173,13 +173,8 @@ fn judged_within(seeds: std::ops::Range<u64>, draw: &dyn Fn(&mut Rng, &Ensemble)
 /// A majority vote of trees that split one feature each, where half of the trees send missing
 /// values to the other side. Without missing values, the two trees of a feature are equal.
 fn votes_that_missing_values_tell_apart() -> Ensemble {
-    let intake = Intake { number: NumberType::F64, missing: true, infinities: true, zero_window: None };
-    let accumulation = Accumulation {
-        number: NumberType::F64,
-        intercept: InterceptPosition::First,
-        order: Order::File,
-        average: None,
-    };
+    let intake = Intake::everything(NumberType::F64);
+    let accumulation = Accumulation::in_order(NumberType::F64);
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
     let (features, classes) = (Features::unnamed(3), ClassLabels::Unnamed(2));
     let mut builder =

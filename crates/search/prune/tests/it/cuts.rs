@@ -5,8 +5,8 @@ use secateur_lp::{BackEnd, Limits, Problem, Row, Status};
 use secateur_model::{Ensemble, Grid, TreeId};
 use secateur_oracle::{Lead, SearchBudget};
 use secateur_prune::{
-    Column, Cut, Cutter, Intercept, Points, Separating, Settle, Settled, check_cover, indispensable, minimum,
-    relevant_boundaries,
+    Column, ColumnCut, Cutter, Intercept, Points, Separating, Settle, Settled, check_cover, indispensable,
+    minimum, relevant_boundaries,
 };
 use secateur_testkit::{Shape, ensemble, every_row};
 
@@ -64,13 +64,13 @@ fn margin(points: &Points<'_>, kept: &[bool], intercept: Intercept) -> f64 {
 }
 
 /// Asserts that the columns outside the cut do not suffice.
-fn assert_true(points: &Points<'_>, cut: &Cut, intercept: Intercept) {
+fn assert_true(points: &Points<'_>, cut: &ColumnCut, intercept: Intercept) {
     let kept: Vec<bool> = (0..points.columns().len()).map(|column| !cut.columns.contains(&column)).collect();
     let margin = margin(points, &kept, intercept);
     assert!(margin < 1e-7, "{margin} without {:?}", cut.columns);
 }
 
-fn random_cuts(points: &Points<'_>, cutter: &mut Cutter, rng: &mut Rng) -> Vec<Cut> {
+fn random_cuts(points: &Points<'_>, cutter: &mut Cutter, rng: &mut Rng) -> Vec<ColumnCut> {
     let mut cuts = Vec::new();
     for _ in 0..8 {
         let kept: Vec<bool> = points.columns().iter().map(|_| rng.u32(0..3) > 0).collect();

@@ -6,7 +6,7 @@ use secateur_formats::ModelFile;
 use secateur_model::{Ensemble, Grid, TreeId};
 use secateur_oracle::{Band, Comparison, Options, SearchBudget};
 use secateur_prune::{
-    Bound, Column, Cut, Cutter, Evidence, Intercept, Points, cheapest_cover, indispensable,
+    Bound, Column, ColumnCut, Cutter, Evidence, Intercept, Points, cheapest_cover, indispensable,
     relevant_boundaries, write_bounds,
 };
 use secateur_testkit::{Shape, ensemble, testdata};
@@ -36,7 +36,7 @@ fn evidence_of(
     let budget = SearchBudget::unlimited();
     let relevant = relevant_boundaries(model, &grid, band, &[], rng, &budget);
     let found = indispensable(&mut points, &grid, &mut cutter, Some(&relevant), None, rng, &budget);
-    let cuts: Vec<Cut> = found.cuts().cloned().collect();
+    let cuts: Vec<ColumnCut> = found.cuts().cloned().collect();
     let sets: Vec<Vec<usize>> = cuts.iter().map(|cut| cut.columns.clone()).collect();
     let cover = cheapest_cover(&sets, &costs, &budget).unwrap();
     let bound = Bound { costs, least: cover.bound, proof: cover.proof };

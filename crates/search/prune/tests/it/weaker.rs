@@ -17,7 +17,7 @@ fn trees(model: &Ensemble, rows: usize, config: &Config) -> Option<usize> {
     Some(pruned.size[1].trees)
 }
 
-/// A model with so many cells that a longer run begins with the bound.
+/// A model with more cells than a run can list, so that a longer run begins with the bound.
 fn large_model(rng: &mut Rng) -> Option<Ensemble> {
     let shape = Shape {
         features: 6,

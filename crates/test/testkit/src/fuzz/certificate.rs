@@ -4,9 +4,12 @@
 use std::sync::LazyLock;
 use std::{fs, io};
 
-use secateur_certificate::{BandClaim, Claim, Digest, Domain, Reader, Statement, Step, Writer, encode};
+use secateur_certificate::{
+    BandClaim, Claim, Digest, Domain, Effect, OutputRange, Reader, Statement, Step, Writer, encode,
+};
 use secateur_checker::{Limits, Verdict, check};
 use secateur_formats::ModelFile;
+use secateur_model::{ClassId, FeatureId};
 
 use super::{files, root};
 
@@ -20,14 +23,24 @@ static MODELS: LazyLock<[ModelFile; 2]> = LazyLock::new(|| {
     ]
 });
 
-/// Claims about all inputs that are false for the two models: one of each kind, so that every kind
-/// of step can belong to one.
-const FALSE: [Statement; 4] = [
-    Statement::Decisions { band: BandClaim::Exact, local_rounding: false, cuts: None },
-    Statement::Decisions { band: BandClaim::Score(0.5), local_rounding: false, cuts: None },
-    Statement::Decisions { band: BandClaim::Score(0.5), local_rounding: true, cuts: None },
-    Statement::Scores { within: 1.9 },
-];
+/// Claims about all inputs that are false for the two models, or for the first one: one of each kind,
+/// so that every kind of step can belong to one.
+static FALSE: LazyLock<Vec<Statement>> = LazyLock::new(|| {
+    let limit = OutputRange { output: 0, at_least: Some(-2.5), at_most: Some(2.5) };
+    let moves = |effect: Effect| Statement::Moves { columns: vec![FeatureId(0)], effect };
+    vec![
+        Statement::Decisions { band: BandClaim::Exact, local_rounding: false, cuts: None },
+        Statement::Decisions { band: BandClaim::Score(0.5), local_rounding: false, cuts: None },
+        Statement::Decisions { band: BandClaim::Score(0.5), local_rounding: true, cuts: None },
+        Statement::Scores { within: 1.9 },
+        Statement::Range { outputs: vec![limit] },
+        Statement::Class { allowed: vec![ClassId(1)], cut: None },
+        moves(Effect::Apart { within: 3.9 }),
+        moves(Effect::Decides { band: BandClaim::Score(0.5), local_rounding: true }),
+        moves(Effect::Rises { output: 0, falls: true, bits: false }),
+        moves(Effect::Rises { output: 0, falls: true, bits: true }),
+    ]
+});
 
 /// Checks an input as a certificate, and as a byte that picks a false claim followed by steps; true
 /// if either can be read.
@@ -36,12 +49,14 @@ pub(super) fn check_input(input: &[u8]) -> bool {
     // A claim in the input itself may be true: on a small domain the two models can decide alike.
     let is_certificate = check(original, pruned, input, &Limits::default()).is_ok();
     let Some((&pick, encoded)) = input.split_first() else { return false };
-    let claim = Claim {
+    let mut claim = Claim {
         original: Digest::of(original),
         pruned: Digest::of(pruned),
-        statement: FALSE[usize::from(pick) % FALSE.len()],
+        statement: FALSE[usize::from(pick) % FALSE.len()].clone(),
         domain: Domain::everything(),
     };
+    let pruned = if claim.is_about_one_model() { original } else { pruned };
+    claim.pruned = Digest::of(pruned);
     let mut raw = Writer::new(Vec::new(), &claim).expect("memory takes everything");
     raw.encoded(encoded, 0).expect("memory takes everything");
     let raw = raw.finish(true).expect("memory takes everything");

@@ -7,7 +7,7 @@ use secateur_certificate::{BandClaim, Claim, Digest, ReadError, Reader, Statemen
 use secateur_checker::{Limits, Reason, Scorer, Verdict, check_where, check_with_threads};
 use secateur_model::{
     Accumulation, ClassLabels, Decision, Ensemble, EnsembleBuilder, FeatureId, Features, GroupId, Intake,
-    InterceptPosition, NodeId, NumberType, Order, Output, Split, Test, TreeBuilder,
+    NodeId, NumberType, Output, Split, Test, TreeBuilder,
 };
 use secateur_oracle::{Band, Comparison, Options, ScoreComparison, SearchBudget};
 use secateur_testkit::{Shape, ensemble, mutate};
@@ -182,12 +182,7 @@ pub(crate) fn stumps(intercept: f64, stumps: &[(u32, f64, f64, f64)]) -> Ensembl
 /// The same, with a side for missing values; the model itself accepts none.
 pub(crate) fn stumps_with(intercept: f64, stumps: &[(u32, f64, f64, f64)], missing_left: bool) -> Ensemble {
     let intake = Intake { number: NumberType::F64, missing: false, infinities: false, zero_window: None };
-    let accumulation = Accumulation {
-        number: NumberType::F64,
-        intercept: InterceptPosition::First,
-        order: Order::File,
-        average: None,
-    };
+    let accumulation = Accumulation::in_order(NumberType::F64);
     let decision = Decision::Threshold { group: GroupId(0), threshold: 0.0, strict: true };
     let features = Features::unnamed(2);
     let classes = ClassLabels::Unnamed(2);
@@ -217,6 +212,8 @@ const WITHOUT_NUMBERS: &[&str] = &[
     "claim.local_rounding",
     "claim.scope_asked",
     "claim.overflow",
+    "claim.moves",
+    "claim.treewise",
     "stack.empty",
     "cut.empty",
 ];

@@ -11,7 +11,7 @@ use crate::error::{FormatError, Place, Problem};
 
 /// Byte ranges of a file's parts.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(super) struct Sections {
     /// From each block's line `Tree=` to the next block or the line `end of trees`.
     trees: Vec<Range<usize>>,
     header_end: usize,
@@ -20,7 +20,7 @@ pub(super) struct Layout {
 
 const END_OF_TREES: &str = "end of trees";
 
-impl Layout {
+impl Sections {
     /// Finds the parts of a file.
     pub(super) fn of(text: &str) -> Result<Self, FormatError> {
         if let Some(at) = text.find('\0') {

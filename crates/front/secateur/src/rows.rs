@@ -6,8 +6,7 @@
 
 use secateur_model::{ClassId, Ensemble, FeatureId, PredictError, Predictor};
 use secateur_oracle::{Band, exact_class};
-
-use crate::points::point::certain_winner;
+use secateur_prune::certain_winner;
 
 /// Exact sums are computed for at most this many pairs of a row and a tree.
 const MOST_EXACT: usize = 4_000_000;
@@ -34,7 +33,7 @@ pub struct RowsSeen {
 
 /// Compares two models on rows that both accept. `classes` maps each class of the first model to
 /// the second model's class; `score` is the band of the claim, as a score.
-pub fn rows_seen(
+pub(crate) fn rows_seen(
     models: [&Ensemble; 2],
     classes: &dyn Fn(ClassId) -> ClassId,
     rows: &[f64],

@@ -64,7 +64,7 @@ const WORDS_FOR_ONE_ABOVE: usize = 16;
 
 /// The tables and numbers of a model, by their names in the text.
 #[derive(Default)]
-pub(crate) struct Layout {
+pub(crate) struct Tables {
     pub(crate) parts: BTreeSet<&'static str>,
     pub(crate) integers: BTreeMap<&'static str, Vec<u32>>,
     pub(crate) signed: BTreeMap<&'static str, Vec<i32>>,
@@ -77,7 +77,7 @@ pub(crate) struct Layout {
     pub(crate) limit: Option<i32>,
 }
 
-impl Layout {
+impl Tables {
     /// Lays out a model, with its own leaves or with quantised ones.
     pub(crate) fn new(model: &Ensemble, leaves: Option<LeafBits>) -> Result<Self, EmitError> {
         if model.features().steps().is_some() {

@@ -23,7 +23,7 @@ const STEPS_BETWEEN_LOOKS: usize = 8;
 
 /// A packing and the prices that belong to it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Packing {
+pub struct SetPacking {
     /// How much of each set is packed.
     pub values: Vec<f64>,
     /// The elements that are in some set, ascending, each with its price.
@@ -32,7 +32,7 @@ pub struct Packing {
 
 /// The largest packing of these sets, or a smaller one if a limit ends the search. Element `e` has
 /// the capacity `capacities[e]`, which must not be negative.
-pub fn largest_packing(sets: &[&[usize]], capacities: &[f64], limits: &Limits<'_>) -> Packing {
+pub fn largest_set_packing(sets: &[&[usize]], capacities: &[f64], limits: &Limits<'_>) -> SetPacking {
     let mut elements: Vec<usize> = sets.iter().flat_map(|set| set.iter().copied()).collect();
     elements.sort_unstable();
     elements.dedup();
@@ -87,7 +87,7 @@ pub fn largest_packing(sets: &[&[usize]], capacities: &[f64], limits: &Limits<'_
         }
     }
     let prices = elements.iter().enumerate().map(|(row, &element)| (element, table[height][width + row]));
-    Packing { values, prices: prices.collect() }
+    SetPacking { values, prices: prices.collect() }
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn a_triangle_packs_a_half_of_each_edge() {
         let sets: [&[usize]; 3] = [&[0, 1], &[1, 2], &[0, 2]];
-        let packing = largest_packing(&sets, &[1.0; 3], &Limits::none());
+        let packing = largest_set_packing(&sets, &[1.0; 3], &Limits::none());
         assert!(packing.values.iter().all(|&value| is_close(value, 0.5)), "{packing:?}");
         assert!(packing.prices.iter().all(|&(_, price)| is_close(price, 0.5)), "{packing:?}");
     }
@@ -124,7 +124,7 @@ mod tests {
                 })
                 .collect();
             let views: Vec<&[usize]> = sets.iter().map(Vec::as_slice).collect();
-            let Packing { values, prices } = largest_packing(&views, &capacities, &Limits::none());
+            let SetPacking { values, prices } = largest_set_packing(&views, &capacities, &Limits::none());
             let price = |element: &usize| prices.iter().find(|(own, _)| own == element).unwrap().1;
             for (element, &capacity) in capacities.iter().enumerate() {
                 let users = sets.iter().zip(&values).filter(|(set, _)| set.contains(&element));
@@ -146,7 +146,7 @@ mod tests {
         let sets: Vec<Vec<usize>> =
             (0..200).map(|at| vec![at % 67, (at * 7 + 1) % 67, 67 + at % 31]).collect();
         let views: Vec<&[usize]> = sets.iter().map(Vec::as_slice).collect();
-        let packing = largest_packing(&views, &[1.0; 98], &Limits::none().or_when(&|| true));
+        let packing = largest_set_packing(&views, &[1.0; 98], &Limits::none().or_when(&|| true));
         let most = (0..98).map(|element| {
             let users = sets.iter().zip(&packing.values).filter(|(set, _)| set.contains(&element));
             users.map(|(_, value)| value).sum::<f64>()

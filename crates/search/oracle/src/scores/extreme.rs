@@ -5,8 +5,8 @@ use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
 use secateur_model::{CellId, Exact};
 
-use super::ScoreComparison;
 use crate::climb::ascend;
+use crate::layout::Layout;
 use crate::lens::Lens;
 use crate::solve::{Answer, Options, Solved, solve};
 use crate::system::{Row, System};
@@ -33,20 +33,22 @@ const CLIMBS: usize = 16;
 /// The same for pieces with many leaves, where evaluating an axis takes long.
 const CLIMBS_IF_LARGE: usize = 4;
 
-/// The known bounds of the greatest difference of one output in one direction, in integers.
-pub(super) struct Side<'a> {
-    pub(super) output: usize,
+/// The known bounds of the greatest value of one combination of sums (of the difference of one output
+/// in one direction, for example), in integers.
+pub(crate) struct Extreme<'a> {
+    pub(crate) output: usize,
+    layout: &'a Layout,
     terms: Vec<(usize, i64)>,
     /// A system whose one row gives the difference at a cell: the sum over the pieces minus the
     /// bound, which holds the constant part.
     system: System<'a>,
     /// The largest difference found, and its cell.
-    pub(super) low: BigInt,
-    pub(super) cells: Vec<CellId>,
+    pub(crate) low: BigInt,
+    pub(crate) cells: Vec<CellId>,
     /// The upper bound: no cell has a larger difference.
-    pub(super) high: BigInt,
+    pub(crate) high: BigInt,
     /// The row as local search evaluates it; `None` until local search has run.
-    pub(super) lens: Option<Lens>,
+    pub(crate) lens: Option<Lens>,
     /// A question about the integer just above the lower bound had a solution or was postponed, and
     /// no other question has been answered since.
     crept: bool,
@@ -58,23 +60,23 @@ pub(super) struct Side<'a> {
     put_off: u32,
 }
 
-impl<'a> Side<'a> {
-    pub(super) fn new(
-        comparison: &'a ScoreComparison<'_>,
+impl<'a> Extreme<'a> {
+    pub(crate) fn new(
+        layout: &'a Layout,
         output: usize,
-        sign: i64,
+        terms: Vec<(usize, i64)>,
         starts: &[Vec<CellId>],
     ) -> Self {
-        let terms = comparison.terms(output, sign);
         let row = Row { terms: terms.clone(), bound: Exact::zero(), strict: false };
-        let system = System::new(&comparison.layout, &[row]);
-        let largest = (0..comparison.layout.pieces().len())
+        let system = System::new(layout, &[row]);
+        let largest = (0..layout.pieces().len())
             .map(|piece| system.piece_values(piece).iter().max().cloned().unwrap_or_else(BigInt::zero));
         let high = largest.sum::<BigInt>() - &system.bounds()[0];
         let valued = starts.iter().map(|start| (value(&system, start), start));
         let (low, cells) = valued.max_by(|a, b| a.0.cmp(&b.0)).expect("there is a first cell");
         Self {
             output,
+            layout,
             terms,
             low,
             cells: cells.clone(),
@@ -88,22 +90,17 @@ impl<'a> Side<'a> {
         }
     }
 
-    pub(super) fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         self.low >= self.high
     }
 
     /// Local search from the best of these cells and from random ones. Returns the cells where it
     /// ended.
-    pub(super) fn climb(
-        &mut self,
-        comparison: &ScoreComparison<'_>,
-        starts: &[Vec<CellId>],
-        options: &Options,
-    ) -> Vec<Vec<CellId>> {
+    pub(crate) fn climb(&mut self, starts: &[Vec<CellId>], options: &Options) -> Vec<Vec<CellId>> {
         let lens = self.lens.insert(Lens::of_row(&self.system, 0));
-        let sizes = comparison.layout.axis_sizes();
+        let sizes = self.layout.axis_sizes();
         let mut rng = fastrand::Rng::with_seed(options.seed);
-        let count = if comparison.layout.is_large() { CLIMBS_IF_LARGE } else { CLIMBS };
+        let count = if self.layout.is_large() { CLIMBS_IF_LARGE } else { CLIMBS };
         let mut best: Vec<(i64, usize)> =
             starts.iter().enumerate().map(|(index, start)| (lens.at(start), index)).collect();
         best.sort_by_key(|&(value, index)| (std::cmp::Reverse(value), index));
@@ -114,7 +111,7 @@ impl<'a> Side<'a> {
         );
         let climb = |cells: Vec<CellId>| ascend(lens, &sizes, cells, &mut rng, &options.budget);
         let ends: Vec<Vec<CellId>> = begin.into_iter().map(climb).collect();
-        ends.iter().filter(|cells| comparison.holds(cells)).for_each(|cells| self.keep(cells));
+        ends.iter().filter(|cells| self.layout.grid().scores_hold(cells)).for_each(|cells| self.keep(cells));
         ends
     }
 
@@ -129,7 +126,8 @@ impl<'a> Side<'a> {
 
     /// Asks for a difference between the two bounds and moves one of them, or postpones the
     /// question if it takes too many boxes.
-    pub(super) fn ask(&mut self, comparison: &ScoreComparison<'_>, options: &Options, asked: u64) -> Solved {
+    pub(crate) fn ask(&mut self, options: &Options, asked: u64) -> Solved {
+        let layout = self.layout;
         let gap = &self.high - &self.low;
         self.step = match self.step.is_zero() {
             true => (&gap + 1u32) >> 1,
@@ -145,9 +143,8 @@ impl<'a> Side<'a> {
         // Every target is above the lower bound.
         let target = target.max(&self.low + 1u32);
         let creeps = target == &self.low + 1u32;
-        let bound = Exact::new(target.clone(), comparison.layout.exponent());
-        let row = Row { terms: self.terms.clone(), bound, strict: false };
-        let system = comparison.system(row);
+        let bound = Exact::new(target.clone(), layout.exponent());
+        let system = layout.system(Row { terms: self.terms.clone(), bound, strict: false });
         // A question that may be postponed is not given to workers.
         let mut options = Options { crew: None, ..options.clone() };
         // Each question's solution is improved with another order of axes.
@@ -157,7 +154,7 @@ impl<'a> Side<'a> {
         // Local search has run already, and with a single row the other layers have nothing to do.
         options.starts.clear();
         options.shortcuts = false;
-        let solved = solve(&system, &options, &|cells| comparison.holds(cells));
+        let solved = solve(&system, &options, &|cells| layout.grid().scores_hold(cells));
         match &solved.answer {
             Answer::Proof => {
                 let (made, boxes) = (&self.high - &target, solved.nodes.max(FEWEST));
@@ -173,12 +170,12 @@ impl<'a> Side<'a> {
             Answer::Witnesses(found) => {
                 self.crept = creeps;
                 let mut rng = fastrand::Rng::with_seed(options.seed);
-                let sizes = comparison.layout.axis_sizes();
+                let sizes = layout.axis_sizes();
                 for cells in found {
                     self.keep(cells);
                     let Some(lens) = &self.lens else { continue };
                     let higher = ascend(lens, &sizes, cells.clone(), &mut rng, &options.budget);
-                    if comparison.holds(&higher) {
+                    if layout.grid().scores_hold(&higher) {
                         self.keep(&higher);
                     }
                 }

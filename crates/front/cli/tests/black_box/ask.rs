@@ -1,0 +1,177 @@
+//! `secateur ask`: every question, every exit code, rules, refusals, and certificates that
+//! `secateur-check MODEL CERTIFICATE` accepts.
+
+use serde_json::Value;
+
+use crate::support::{FLOWERS, Folder, LABELS, Run, THREE_CLASSES};
+
+fn json(run: &Run) -> Value {
+    serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {} {}", run.stdout, run.stderr))
+}
+
+/// The checker's own words about a certificate for one model.
+fn check(folder: &Folder, words: &str) -> u8 {
+    let words = words.split_whitespace().map(|word| match word.contains('.') {
+        true => folder.path().join(word).into_os_string(),
+        false => word.into(),
+    });
+    secateur_check::run(std::iter::once("secateur-check".into()).chain(words))
+}
+
+fn flowers() -> Folder {
+    let folder = Folder::new();
+    folder.file("m.txt", FLOWERS);
+    folder
+}
+
+#[test]
+fn the_range_is_between_scores_that_are_reached() {
+    let folder = flowers();
+    let words = folder.run("ask m.txt range --certificate r.cert");
+    assert!(words.ok().starts_with("range: proved\n"), "{}", words.stdout);
+    // Leaves -0.5, 0.25 and 0.7 beside 0.1 and -0.3.
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    let found = json(&folder.run("ask m.txt range --json"));
+    assert_eq!(found["scores"][0]["at_least"].as_f64().unwrap(), -0.5 + -0.3);
+    assert_eq!(found["scores"][0]["at_most"].as_f64().unwrap(), number("0.7") + number("0.1"));
+    assert_eq!(found["checked"], true);
+    assert!(found["sentence"].as_str().unwrap().contains("(both are reached)"), "{found}");
+    assert!(found["sentence"].as_str().unwrap().ends_with("on every input that the library accepts"));
+    assert_eq!(found["rows"].as_array().unwrap().len(), 2);
+    assert!(found["probability"][0].as_f64().unwrap() < found["probability"][1].as_f64().unwrap());
+    assert_eq!(check(&folder, "m.txt r.cert"), 0);
+    // A certificate about one model is no proof about two.
+    assert_eq!(check(&folder, "m.txt m.txt r.cert"), 2);
+    assert_eq!(check(&folder, "m.txt r.cert --within 1"), 1);
+    assert!(folder.run("ask m.txt range --at-most 0.9 --at-least -0.9").ok().starts_with("range: proved\n"));
+    let refuted = folder.run("ask m.txt range --at-most 0.5 --certificate no.cert");
+    assert_eq!(refuted.code, Some(1), "{}", refuted.stderr);
+    assert!(refuted.stdout.contains("not every raw score is at most 0.5"), "{}", refuted.stdout);
+    assert!(!folder.names().contains(&"no.cert".to_owned()));
+    assert_eq!(folder.run("ask m.txt range --at-most 0.5 --time-limit 0s").code, Some(3));
+}
+
+#[test]
+fn what_a_column_moves_is_shown_by_two_rows() {
+    let folder = flowers();
+    let found = json(&folder.run("ask m.txt moves colour --json --certificate c.cert"));
+    let most = found["moved"]["at_most"].as_f64().unwrap();
+    let least = found["moved"]["at_least"].as_f64().unwrap();
+    assert!(least <= 0.4 + 1e-12 && 0.4 - 1e-12 <= most && most - least < 1e-12, "{found}");
+    assert_eq!(found["moved"]["keeps_above"], most);
+    let rows = found["rows"].as_array().unwrap();
+    for column in ["length", "width"] {
+        assert_eq!(rows[0]["input"][column], rows[1]["input"][column]);
+    }
+    assert_ne!(rows[0]["input"]["colour"], rows[1]["input"]["colour"]);
+    assert_eq!(check(&folder, "m.txt c.cert"), 0);
+    let words = folder.run("ask m.txt moves colour");
+    assert!(words.ok().contains("keeps the decision") && words.stdout.contains("before"), "{}", words.stdout);
+    assert!(folder.run("ask m.txt moves colour --at-most 0.41").ok().starts_with("moves: proved\n"));
+    assert_eq!(folder.run("ask m.txt moves colour --at-most 0.3").code, Some(1));
+    let keeps = folder.run("ask m.txt keeps colour");
+    assert_eq!(keeps.code, Some(1), "{}", keeps.stdout);
+    assert!(keeps.stdout.starts_with("keeps: refuted\n"));
+    // Where the score is far from zero, the colour changes nothing.
+    folder.file("far.toml", "missing = false\n[columns.length]\nmin = 3\n[columns.width]\nmin = 2\n");
+    let keeps = folder.run("ask m.txt keeps colour --domain far.toml --certificate k.cert");
+    assert!(keeps.ok().contains("on every input of the domain"), "{}", keeps.stdout);
+    assert_eq!(check(&folder, "m.txt k.cert"), 0);
+}
+
+#[test]
+fn a_score_that_never_falls_is_proved_bit_for_bit() {
+    let folder = flowers();
+    let up = json(&folder.run("ask m.txt monotone width up --json --certificate w.cert"));
+    assert_eq!((&up["outcome"], &up["bits"]), (&Value::from("proved"), &Value::from(true)), "{up}");
+    assert_eq!(check(&folder, "m.txt w.cert"), 0);
+    let down = folder.run("ask m.txt monotone width down");
+    assert_eq!(down.code, Some(1), "{}", down.stderr);
+    assert!(down.stdout.contains("rises when width rises"), "{}", down.stdout);
+    assert!(folder.run("ask m.txt monotone colour up").refused().contains("categories"));
+    assert!(folder.run("ask m.txt monotone width sideways").refused().contains("up"));
+    assert!(folder.run("ask m.txt monotone width").refused().contains("direction"));
+    folder.file("three.txt", THREE_CLASSES);
+    assert!(folder.run("ask three.txt monotone x up").refused().contains("say which one is meant"));
+    let of = folder.run("ask three.txt monotone x up --of 0");
+    assert!(matches!(of.code, Some(0 | 1)), "{}", of.stderr);
+}
+
+#[test]
+fn classes_are_decided_always_or_a_row_shows_another() {
+    let folder = Folder::new();
+    folder.file("m.skops", LABELS);
+    let found = json(&folder.run("ask m.skops decides no --json"));
+    assert_eq!(found["outcome"], "refuted");
+    assert_eq!(found["rows"][0]["class"], "yes, please");
+    let mut command = folder.command();
+    command.args(["ask", "m.skops", "decides", "--never", "yes, please", "--json"]);
+    assert_eq!(json(&Run::of(command))["outcome"], "refuted");
+    assert!(folder.run("ask m.skops decides maybe").refused().contains("has no class \"maybe\""));
+    assert!(folder.run("ask m.skops decides").refused().contains("needs a class"));
+    let folder = flowers();
+    let open =
+        json(&folder.run("ask m.txt decides 1 --when length>=3 --when width>=2 --when colour=0 --json"));
+    assert_eq!(open["outcome"], "proved", "{open}");
+    assert!(open["inputs"].as_str().unwrap().contains("length"), "{open}");
+    assert_eq!(folder.run("ask m.txt decides 1 --when length>=3").code, Some(1));
+    for (when, told) in [
+        ("length", "no condition"),
+        ("length>=x", "no condition"),
+        ("breadth=1", "no column"),
+        ("colour>=1", "categories"),
+    ] {
+        let run = folder.run(&format!("ask m.txt decides 1 --when {when}"));
+        assert!(run.refused().contains(told), "{when}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn rules_are_asked_in_their_order() {
+    let folder = flowers();
+    folder.file("in.toml", "missing = false\n");
+    folder.file(
+        "rules.toml",
+        "domain = \"in.toml\"\n[[rule]]\nkind = \"monotone\"\ncolumn = \"width\"\ndirection = \"up\"\n\
+         [[rule]]\nkind = \"moves\"\ncolumn = \"colour\"\nat_most = 0.5\n\
+         [[rule]]\nkind = \"decides\"\nclasses = 1\nwhen = { length = { min = 3 }, width = { min = 2 } }\n",
+    );
+    let run = folder.run("ask m.txt rules.toml --certificate p.cert");
+    let stdout = run.ok();
+    let kinds: Vec<&str> = stdout.lines().filter(|line| line.ends_with(": proved")).collect();
+    assert_eq!(kinds, ["monotone: proved", "moves: proved", "decides: proved"], "{stdout}");
+    assert!(stdout.contains("without missing values"), "{stdout}");
+    for number in 1..=3 {
+        assert_eq!(check(&folder, &format!("m.txt p-{number}.cert")), 0);
+    }
+    folder.file("bad.toml", "[[rule]]\nkind = \"moves\"\ncolumn = \"colour\"\nat_most = 0.1\n");
+    assert_eq!(folder.run("ask m.txt bad.toml").code, Some(1));
+    folder.file("wrong.toml", "[[rule]]\nkind = \"robust\"\n");
+    assert!(folder.run("ask m.txt wrong.toml").refused().contains("wrong.toml: rule 1: there is no kind"));
+    assert!(folder.run("ask m.txt none.toml").refused().contains("none.toml: the file: it cannot be read"));
+}
+
+#[test]
+fn what_cannot_be_asked_is_told() {
+    let folder = flowers();
+    for (words, told) in [
+        ("ask m.txt what", "there is no question \"what\""),
+        ("ask m.txt range length", "range takes no \"length\""),
+        ("ask m.txt moves", "moves needs a column"),
+        ("ask m.txt moves breadth", "no column \"breadth\"; it has \"length\""),
+        ("ask m.txt moves colour --at-most -1", "finite number from zero up"),
+        ("ask m.txt moves colour --at-least 1", "--at-least does not go with moves"),
+        ("ask m.txt range --at-most nan", "no limit of scores"),
+        ("ask m.txt range --at-most 0 --at-least 1", "no score is between them"),
+        ("ask m.txt range --threshold 0.5", "a threshold is about the class"),
+        ("ask m.txt decides 0 1", "every class is allowed"),
+        ("ask m.txt range --certificate m.txt", "this is the model"),
+        ("ask none.txt range", "no such file"),
+    ] {
+        let run = folder.run(words);
+        assert!(run.refused().contains(told), "{words}: {}", run.stderr);
+    }
+    folder.file("r.txt", FLOWERS.replace("objective=binary sigmoid:1", "objective=regression"));
+    assert!(folder.run("ask r.txt decides 1").refused().contains("it decides no class"));
+    assert!(folder.run("ask r.txt range").ok().starts_with("range: proved\n"));
+}

@@ -1,0 +1,256 @@
+"""Questions about one model, of every family, judged by the library itself on every cell of small models.
+
+The cells are made from the thresholds that the file has, without secateur: one number from each interval between two of
+them, each threshold with its neighbours, and a missing value where the library takes one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+
+import command
+import lightgbm
+import numpy as np
+import pytest
+import xgboost
+from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingClassifier, RandomForestClassifier
+
+import secateur
+
+SEEDS = range(3)
+
+
+def data(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 6, (200, 3)).astype(float)
+    y = (X[:, 0] + 2 * X[:, 1] - X[:, 2] + rng.normal(0, 1, 200) > 6).astype(int)
+    return X, y
+
+
+def xgb(seed):
+    X, y = data(seed)
+    model = xgboost.XGBClassifier(n_estimators=6, max_depth=2, random_state=seed, n_jobs=1).fit(X, y)
+    return model, lambda rows: model.predict(rows, output_margin=True), model.predict, True
+
+
+def xgb_monotone(seed):
+    X, y = data(seed)
+    model = xgboost.XGBClassifier(n_estimators=6, max_depth=2, random_state=seed, n_jobs=1, monotone_constraints=(1, 1, -1)).fit(X, y)
+    return model, lambda rows: model.predict(rows, output_margin=True), model.predict, True
+
+
+def xgb_three(seed):
+    X, y = data(seed)
+    y = y + (X[:, 2] > 3)
+    model = xgboost.XGBClassifier(n_estimators=3, max_depth=2, random_state=seed, n_jobs=1).fit(X, y)
+    return model, lambda rows: model.predict(rows, output_margin=True), model.predict, True
+
+
+def lgb(seed):
+    X, y = data(seed)
+    model = lightgbm.LGBMClassifier(n_estimators=6, num_leaves=4, min_child_samples=5, random_state=seed, verbose=-1).fit(X, y)
+    return model, lambda rows: model.predict(rows, raw_score=True), model.predict, True
+
+
+def hist(seed):
+    X, y = data(seed)
+    model = HistGradientBoostingClassifier(max_iter=6, max_leaf_nodes=4, random_state=seed).fit(X, y)
+    return model, model.decision_function, model.predict, True
+
+
+def regressor(seed):
+    X, y = data(seed)
+    model = GradientBoostingRegressor(n_estimators=6, max_depth=2, random_state=seed).fit(X, X[:, 0] - X[:, 1] * X[:, 2])
+    return model, model.predict, None, False
+
+
+def forest(seed):
+    X, y = data(seed)
+    model = RandomForestClassifier(n_estimators=5, max_depth=2, random_state=seed).fit(X, y)
+    return model, lambda rows: model.predict_proba(rows), model.predict, True
+
+
+FAMILIES = [xgb, xgb_monotone, xgb_three, lgb, hist, regressor, forest]
+
+
+def cells(missing: bool) -> np.ndarray:
+    """A row of every cell: the data are whole numbers, so that thresholds are near the halves or at whole numbers."""
+    values = sorted({value for whole in range(-1, 7) for value in (whole, whole + 0.25, whole + 0.5, whole + 0.75)})
+    values = [float(value) for value in values][::2] + ([np.nan] if missing else [])
+    return np.array(list(itertools.product(values, repeat=3)))
+
+
+def case(family, seed):
+    model, raw, predict, missing = family(seed)
+    rows = cells(missing)
+    scores = np.asarray(raw(rows), dtype=float).reshape(len(rows), -1)
+    return model, raw, predict, rows, scores
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_range_is_that_of_every_cell(family, seed):
+    model, raw, _, rows, scores = case(family, seed)
+    answer = secateur.ask(model).range()
+    assert answer.proved is True and answer.checked and bool(answer)
+    least, most = np.atleast_1d(answer.at_least), np.atleast_1d(answer.at_most)
+    assert (least <= scores.min(axis=0)).all() and (scores.max(axis=0) <= most).all()
+    # What is shown is what the library computes.
+    shown = np.asarray(raw(np.array(answer.rows)), dtype=float).reshape(len(answer.rows), -1)
+    if family is not forest:
+        assert (shown == np.array(answer.scores)).all()
+        assert (shown[0::2].diagonal() <= scores.min(axis=0)).all() and (shown[1::2].diagonal() >= scores.max(axis=0)).all()
+    limited = secateur.ask(model).range(at_most=float(scores.max()) - 1e-3)
+    assert limited.proved is False and not limited
+    assert np.asarray(raw(limited.rows[0].reshape(1, -1)), dtype=float).max() > scores.max() - 1e-3
+
+
+def pairs(rows: np.ndarray, column: int) -> np.ndarray:
+    """The positions of the rows by what they have elsewhere; the last axis goes through the column."""
+    count = len(np.unique(np.nan_to_num(rows[:, column], nan=1e9)))
+    others = [c for c in range(3) if c != column]
+    order = np.lexsort((np.nan_to_num(rows[:, column], nan=1e9), *(np.nan_to_num(rows[:, c], nan=1e9) for c in others)))
+    return order.reshape(-1, count)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_column_moves_the_score_as_far_as_in_any_two_cells(family, seed):
+    model, raw, predict, rows, scores = case(family, seed)
+    for column in range(3):
+        groups = scores[pairs(rows, column)]
+        truth = (groups.max(axis=1) - groups.min(axis=1)).max()
+        answer = secateur.ask(model).moves(column)
+        assert answer.proved is True and answer.checked
+        assert truth <= answer.at_most + 1e-12 and answer.at_most <= truth + 1e-4
+        before, after = answer.rows
+        others = [other for other in range(3) if other != column]
+        assert np.array_equal(before[others], after[others], equal_nan=True)
+        told = np.asarray(raw(np.array([before, after])), dtype=float).reshape(2, -1)
+        assert abs(told[1] - told[0]).max() >= answer.at_least - 1e-12 >= truth - 1e-4
+        assert secateur.ask(model).moves(column, at_most=float(answer.at_most) + 0.01).proved is True
+        if truth > 0.1:
+            assert secateur.ask(model).moves(column, at_most=float(truth) / 2).proved is False
+        if predict is not None:
+            decided = predict(rows)[pairs(rows, column)]
+            keeps = secateur.ask(model).keeps(column)
+            if keeps.proved is True:
+                assert (decided == decided[:, :1]).all()
+            elif keeps.proved is False:
+                first, second = predict(np.array(keeps.rows))
+                assert first != second
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_monotone_is_what_every_cell_says(family, seed):
+    model, raw, _, rows, scores = case(family, seed)
+    outputs = scores.shape[1]
+    for column, direction in itertools.product(range(3), ("up", "down")):
+        of = None if outputs == 1 else 0
+        answer = secateur.ask(model).monotone(column, direction, of=of)
+        numbers = pairs(rows, column)
+        if np.isnan(rows).any():
+            numbers = numbers[:, :-1]
+        steps = np.diff(scores[numbers][:, :, 0], axis=1)
+        truth = (steps >= 0).all() if direction == "up" else (steps <= 0).all()
+        if answer.proved is True:
+            assert answer.checked and (truth if answer.bits else abs(steps).max() < 1e-6 or truth)
+        elif answer.proved is False:
+            low, high = np.asarray(raw(np.array(answer.rows)), dtype=float).reshape(2, -1)[:, 0]
+            assert answer.rows[0][column] < answer.rows[1][column]
+            assert (high < low) if direction == "up" else (high > low)
+        if family is xgb_monotone and direction == ("down" if column == 2 else "up"):
+            assert answer.proved is True and answer.bits is True
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family is not regressor])
+def test_classes_are_those_of_every_cell(family, seed):
+    model, _, predict, rows, _ = case(family, seed)
+    for kind, when in [
+        ("all", None),
+        ("high", {"0": {"min": 4}, "1": {"min": 4}, "2": {"max": 1}}),
+        ("low", {"0": {"max": 1}, "1": {"max": 1}}),
+    ]:
+        inside = np.ones(len(rows), bool)
+        for column, limits in (when or {}).items():
+            values = rows[:, int(column)]
+            inside &= (values >= limits.get("min", -np.inf)) & (values <= limits.get("max", np.inf))
+        decided = set(predict(rows[inside]))
+        for never in model.classes_:
+            answer = secateur.ask(model).decides(never=never, when=when)
+            if answer.proved is True:
+                assert never not in decided, kind
+            elif answer.proved is False:
+                assert predict(answer.rows[0].reshape(1, -1))[0] == never
+                assert answer.classes[0] == str(never)
+            else:
+                assert family is forest
+
+
+def test_rules_and_the_checker(tmp_path):
+    model, raw, _, rows, _ = case(xgb_monotone, 0)
+    path = tmp_path / "model.json"
+    model.save_model(path)
+    rules = tmp_path / "rules.toml"
+    rules.write_text(
+        '[[rule]]\nkind = "monotone"\ncolumn = 0\ndirection = "up"\n\n[[rule]]\nkind = "range"\n\n'
+        '[[rule]]\nkind = "decides"\nnever = 1\nwhen = { 0 = { max = 0 }, 1 = { max = 0 }, 2 = { min = 5 } }\n'
+    )
+    answers = secateur.ask(path).check(rules)
+    assert [answer.question for answer in answers] == ["monotone", "range", "decides"]
+    assert answers[0].proved is True
+    proof = tmp_path / "range.cert"
+    answer = secateur.ask(path).range(certificate=proof)
+    assert answer.certificate == str(proof) and proof.exists()
+    run = subprocess.run([command.binary("secateur-check"), str(path), str(proof)], capture_output=True, text=True)
+    assert run.returncode == 0 and run.stdout.startswith("valid: raw score 0"), run.stderr
+    other, *_ = case(xgb, 1)
+    other.save_model(tmp_path / "other.json")
+    run = subprocess.run([command.binary("secateur-check"), str(tmp_path / "other.json"), str(proof)], capture_output=True, text=True)
+    assert run.returncode == 1 and "digest" in run.stdout
+    assert json.loads(json.dumps(answer.to_dict()))["outcome"] == "proved"
+    assert str(answer).startswith("range: proved\n")
+
+
+def test_domains_are_those_of_both_rows():
+    """A one-hot group moves as one, and both rows are in the domain."""
+    rng = np.random.default_rng(0)
+    colour = rng.integers(0, 3, 300)
+    X = np.column_stack([rng.integers(0, 5, 300), *(colour == c for c in range(3))]).astype(float)
+    y = ((X[:, 0] > 2) ^ (colour == 1)).astype(int)
+    model = xgboost.XGBClassifier(n_estimators=5, max_depth=3, random_state=0, n_jobs=1).fit(X, y)
+    group = {"kind": "one-hot", "columns": ["1", "2", "3"]}
+    domain = secateur.Domain(missing=False, columns={"0": {"min": 0, "max": 4, "whole": True}}, groups=[group])
+    questions = secateur.ask(model, domain=domain)
+    with pytest.raises(ValueError, match="go together"):
+        questions.moves(1)
+    answer = questions.moves([1, 2, 3])
+    every = np.array([[n, *(c == d for d in range(3))] for n in range(5) for c in range(3)], dtype=float)
+    scores = model.predict(every, output_margin=True).reshape(5, 3)
+    truth = (scores.max(axis=1) - scores.min(axis=1)).max()
+    assert answer.proved is True and truth <= answer.at_most <= truth + 1e-4
+    for row in answer.rows:
+        assert row[1:].sum() == 1 and set(row[1:]) == {0.0, 1.0} and 0 <= row[0] <= 4
+    assert questions.keeps([1, 2, 3]).proved is False
+    assert questions.decides(never=0, when={"0": {"values": [4]}, "2": {"values": [0]}}).proved in (True, False)
+
+
+def test_what_cannot_be_asked_says_why():
+    model, *_ = case(xgb, 0)
+    questions = secateur.ask(model)
+    with pytest.raises(ValueError, match="no column"):
+        questions.moves("nothing")
+    with pytest.raises(ValueError, match="no class"):
+        questions.decides("maybe")
+    with pytest.raises(secateur.OptionError):
+        questions.monotone(0, "sideways")
+    with pytest.raises(ValueError, match="no kind"):
+        questions.check([{"kind": "robust"}])
+    answer = secateur.ask(model, time_limit=0.0).range(at_most=0.0)
+    assert answer.proved is None and answer.reason is not None
+    with pytest.raises(TypeError, match="open"):
+        bool(answer)
