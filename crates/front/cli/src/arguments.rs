@@ -51,7 +51,7 @@ Examples:
   secateur demo                                  show it on a small model
   secateur advise model.json                     what would help this model?
   secateur pack model.json -o model.spk          fast: the same bits, sooner
-  secateur prune model.json -o pruned.json       small: fewer trees, same decisions
+  secateur prune model.json -o pruned.json       small: fewer trees
   secateur verify model.txt model.onnx           sure: do they decide alike?
   secateur inspect model.json                    what is in this file?
   secateur predict model.json --data table.csv   what does it predict?
@@ -147,7 +147,7 @@ Examples:
   secateur predict model.json --data table.csv
   secateur predict model.json --data table.parquet --target y -o classes.csv
   secateur predict model.json --data table.csv --raw | head
-  zcat table.csv.gz | secateur predict model.json --data - -o scores.parquet --raw
+  secateur predict model.json --data - -o scores.parquet < table.csv
   secateur predict model.json --data table.csv --proba
   secateur predict model.json --data table.csv --id customer")]
 pub(crate) struct Predict {
