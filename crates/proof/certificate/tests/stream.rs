@@ -4,10 +4,11 @@
 use fastrand::Rng;
 use num_bigint::BigUint;
 use secateur_certificate::{
-    BandClaim, Claim, CoverTerm, CutTerm, Digest, Domain, Intercept, LONGEST_LIST, LONGEST_NUMBER, MAGIC,
-    MAGIC_2, ReadError, Reader, Slack, Statement, Step, Writer, encode, explain_claim, explain_step,
+    BandClaim, Claim, CoverTerm, CutTerm, Digest, Domain, Effect, Intercept, LONGEST_LIST, LONGEST_NUMBER,
+    MAGIC, MAGIC_2, OutputRange, ReadError, Reader, Slack, Statement, Step, Writer, encode, explain_claim,
+    explain_step,
 };
-use secateur_model::Cut;
+use secateur_model::{ClassId, Cut, FeatureId};
 use secateur_testkit::{Shape, domain, ensemble, scored_domain};
 
 const EXACT: Statement = Statement::Decisions { band: BandClaim::Exact, local_rounding: false, cuts: None };
@@ -96,7 +97,22 @@ fn bytes_of(steps: &[Step]) -> Vec<u8> {
 fn claims() -> Vec<Claim> {
     let cuts = Some([Cut { score: -0.0, gap: 0.0 }, Cut { score: 1.5, gap: f64::from_bits(1) }]);
     let band = BandClaim::Score(1e-9);
+    // One model is both, and its digest is written once.
+    let one =
+        |statement: Statement| Claim { pruned: Digest([1; 32]), ..claim(statement, Domain::no_missing()) };
+    let cut = Some(Cut { score: 1.5, gap: f64::from_bits(1) });
+    let output =
+        |output: u32, at_least: Option<f64>, at_most: Option<f64>| OutputRange { output, at_least, at_most };
+    let moves = |effect: Effect| Statement::Moves { columns: vec![FeatureId(0), FeatureId(300)], effect };
     vec![
+        one(Statement::Range { outputs: vec![output(0, Some(-1.0), None), output(7, None, Some(0.5))] }),
+        one(Statement::Range { outputs: vec![output(0, Some(-1.0), Some(2.0))] }),
+        one(Statement::Class { allowed: vec![ClassId(0), ClassId(200)], cut: None }),
+        one(Statement::Class { allowed: vec![ClassId(1)], cut }),
+        one(moves(Effect::Apart { within: 0.5 })),
+        one(moves(Effect::Decides { band, local_rounding: true })),
+        one(moves(Effect::Rises { output: 3, falls: true, bits: false })),
+        one(moves(Effect::Rises { output: 0, falls: false, bits: true })),
         claim(EXACT, Domain::everything()),
         claim(EXACT, Domain::no_missing()),
         claim(Statement::Decisions { band, local_rounding: true, cuts: None }, Domain::everything()),
@@ -128,7 +144,11 @@ fn every_kind_of_step_in_every_claim_is_read_back_in_every_bit() {
         steps.dedup_by_key(|step| step.kind());
         assert_eq!(steps.len(), 16 + usize::from(claim.within().is_some()));
         assert!(steps.iter().all(|step| !explain_step(step).contains('\n')));
-        assert!(explain_claim(&claim).starts_with("original 0101"));
+        assert!(explain_claim(&claim).starts_with(if claim.is_about_one_model() {
+            "model    0101"
+        } else {
+            "original 0101"
+        }));
     }
 }
 
