@@ -56,6 +56,8 @@ BENCHES = {
     "quantised": Bench("models as C with leaves of 16 and 8 bits: bound, size, rows", "quantised/run.py",
                        needs=("cc", "apt-get install gcc")),
     "pack": Bench("packed models beside the libraries and other predictors", "pack/run.py", ("-p secateur-c",), group="pack"),
+    "pack-growth": Bench("how the time of a packed model grows with trees, depth, columns and rows", "pack/growth.py",
+                         ("-p secateur-c",), group="pack", datasets=False),
     "contributions": Bench("contributions (SHAP values) beside the libraries' own", "contributions.py", datasets=False),
     "embedded": Bench("models as C on an emulated Cortex-M4, beside other generators of C", "embedded/run.py",
                       ("-p secateur-cli --bins",), package=False, group="embedded", needs=ARM_COMPILER),

@@ -1,4 +1,4 @@
-"""How the time of a packed model grows with trees, depth, columns and rows: `python bench/pack/growth.py`, after `cargo build --release -p secateur-c`.
+"""How the time of a packed model grows with trees, depth, columns and rows: `python -m bench pack-growth`.
 
 XGBoost on made data. Each call is one of the C interface, from Python, on one thread, for rows of float32 that follow one another; times are processor time a
 row, the least of several rounds. A call through ctypes takes 3 to 4 microseconds, which are in all of them: they are most of the time of one row.

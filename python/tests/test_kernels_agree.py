@@ -158,10 +158,15 @@ def dumps(folder: pathlib.Path) -> tuple[dict[str, list[tuple[str, str]]], dict[
         rows = list(csv.DictReader(file, delimiter="\t"))
     for row in rows:
         models = [CERTIFICATES / "models" / row[name] for name in ("original", "pruned")]
-        words = [*models, CERTIFICATES / row["file"], "--where", CERTIFICATES / "models" / "stumps.json"]
+        words = [CERTIFICATES / row["file"], "--where", CERTIFICATES / "models" / "stumps.json"]
         words += ["--threshold", "0.6"] * ("threshold" in row["file"])
         into = folder / row["file"]
-        ran = subprocess.run([program(), *words, "--dump", into], capture_output=True, text=True, check=False)
+        dump = lambda models: subprocess.run([program(), *models, *words, "--dump", into], capture_output=True, text=True, check=False)
+        ran = dump(models)
+        if "is about one model; give MODEL CERTIFICATE" in ran.stderr:
+            if models[0] != models[1]:
+                continue
+            ran = dump(models[:1])
         code = {"valid": 0, "invalid": 1, "malformed": 2, "incomplete": 3}[row["verdict"]]
         assert ran.returncode == code, (row, ran.stdout, ran.stderr)
         if not into.is_dir():

@@ -121,8 +121,8 @@ def test_goals_are_computed_from_the_models():
     first = result("a, 1000 trees", "xgboost", [50.0, 100.0, 10.0], [100.0, 300.0, None], peer=[500.0, None, 25.0])
     second = result("b", "lightgbm", [100.0, 450.0, 10.0], [2000.0, 450.0, None], peer=[None, None, 35.0])
     text = "\n".join(summary.against_goals([first, second]))
-    assert "| batch | 5 and 3 | 10.0 (10.0 to 10.0; 2): met | 2.8 (0.5 to 5.0; 2): **missed**, **1 slower** |" in text
-    assert "| one row from Python | 3 | 5.5 (2.0 to 9.0; 2): met | 2.5 (2.0 to 3.0; 2): **missed** |" in text
+    assert "| batch | 8 and 5 | 10.0 (10.0 to 10.0; 2): met | 2.8 (0.5 to 5.0; 2): **missed**, **1 slower** |" in text
+    assert "| one row from Python | 8 | 5.5 (2.0 to 9.0; 2): **missed** | 2.5 (2.0 to 3.0; 2): **missed** |" in text
     assert "| one row from C | 3 | 3.0 (2.5 to 3.5; 2): met | - |" in text
     assert "Below the goal of 3, one row from C, AVX-512: a, 1000 trees 2.5 (peer)." in text
     assert "| than XGBoost's UBJ | 10 | 12.0 (12.0 to 12.0; 1): met |" in text
