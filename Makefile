@@ -15,7 +15,7 @@ help: ## this list
 demo: ## the main job on an embedded model, start to finish
 	cargo run --profile quick --locked --quiet -p secateur-cli --no-default-features --bin secateur -- demo --dir target/demo
 
-test: ## all checks and tests, Rust and Python, in ten minutes; a table at the end
+test: ## all checks and tests, Rust and Python, in about a quarter of an hour; a table at the end
 	@$(PART)
 
 test-all: ## all seeds, clusters, packages, other compilers and machines; says what it could not run

@@ -11,7 +11,7 @@ LIBRARY, OURS, BEST, SECOND, STANDALONE = "the library", "packed, ", "packed, AV
 
 def gain(result: dict[str, Any], ours: str, at: int) -> tuple[float, str] | None:
     """How many times as fast as the best other predictor one of ours is, and which that is."""
-    # Pages of before have no batches of 100.
+    # Older pages have no batches of 100 rows.
     time = lambda found: found[at] if at < len(found) else None
     others = {name: time(found) for name, found in result["times"].items() if not name.startswith(OURS) and time(found) is not None}
     found = time(result["times"].get(ours, []))

@@ -219,7 +219,7 @@ def ask(
     `model` is whatever `secateur.load` reads: a live object, a pipeline, a path. Answers are about every input that its library accepts;
     `domain`, a `secateur.Domain` or the path of its file, says which inputs can occur, and `missing=False` leaves
     missing values out. Of a pipeline the last step is asked, and rows and columns are those that it gets. `X` may hold rows to start the search from. `threshold` is the
-    probability of the second class that decides, in place of the library's own rule. `time_limit` is for each question, in seconds, or "30s", "10m".
+    probability of the second class that decides, instead of the library's own rule. `time_limit` is for each question, in seconds, or "30s", "10m".
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.ensemble import GradientBoostingClassifier

@@ -271,7 +271,7 @@ def prune(
     - `keep`: "scores" keeps every score up to the library's own rounding (what `within` is then, `result.within` says), so that
       calibration, stacking, ranking and every threshold go on as before; "decisions", the default, keeps classes, and
       far more can go.
-    - `threshold`: decide by comparing the probability of the second class with this, in place of the library's own rule: the
+    - `threshold`: decide by comparing the probability of the second class with this, instead of the library's own rule: the
       claim is about `predict_proba(X)[:, 1] >= threshold` (or `>`), and `predict` itself may change. For boosted trees with
       two classes. A `FixedThresholdClassifier` or `TunedThresholdClassifierCV` brings its own, and is kept as a whole.
     - `missing`: False leaves inputs with missing values out of the claim, for those who never have any. More can go

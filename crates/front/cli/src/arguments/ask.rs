@@ -59,7 +59,7 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "CONDITION")]
     pub(crate) when: Vec<String>,
 
-    /// For keeps and decides: decide by comparing the probability of the second class with P, in place of the library's own rule
+    /// For keeps and decides: decide by comparing the probability of the second class with P, instead of the library's own rule
     #[arg(long, value_name = "P")]
     pub(crate) threshold: Option<f64>,
 

@@ -94,7 +94,7 @@ pub(crate) struct Prune {
     #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) band: BandArgument,
 
-    /// Decide by comparing the probability of the second class with P, in place of the library's own rule: the claim is
+    /// Decide by comparing the probability of the second class with P, instead of the library's own rule: the claim is
     /// about that. For boosted trees with two classes
     #[arg(long, value_name = "P", conflicts_with_all = ["within", "method"])]
     pub(crate) threshold: Option<f64>,

@@ -142,7 +142,7 @@ pub(crate) struct Asked {
     #[arg(long, value_name = "BAND", default_value = "auto", allow_negative_numbers = true)]
     pub(crate) band: BandArgument,
 
-    /// Decide by comparing the probability of the second class with P, in place of the library's own rule: the claim is
+    /// Decide by comparing the probability of the second class with P, instead of the library's own rule: the claim is
     /// about that. For boosted trees with two classes
     #[arg(long, value_name = "P", conflicts_with = "scores")]
     pub(crate) threshold: Option<f64>,
