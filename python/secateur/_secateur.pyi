@@ -243,7 +243,6 @@ def prune(
     report: bool = False,
     classes: list[int] = ...,
     crew: Any = None,
-    checkpoint: str | PathLike[str] | None = None,
 ) -> dict[str, Any]: ...
 def prune_to_size(
     model: Model, rows: NDArray[np.float64], classes: list[int], *, method: str, size: int

@@ -2,7 +2,7 @@
 //! model file, predicts bit for bit, and tells whether two models decide alike.
 //!
 //! Each command has a file (`advise`, `inspect`, `predict`, `prune`, `verify`, `verify-many`, `domain`,
-//! `pack`, `demo`, and `shell` for completions and manual pages). `table` reads CSV and Parquet
+//! `pack`, `demo`, and `shell` for completions and manual pages). `table` reads CSV, Parquet and Arrow
 //! files, `output` writes a file whole or not at all. Results go to stdout; notes, progress and
 //! errors go to stderr.
 //!

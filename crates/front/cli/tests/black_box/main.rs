@@ -2,6 +2,7 @@
 //! codes out.
 
 mod advise;
+mod arrow;
 mod ask;
 mod band;
 mod checkpoint;
