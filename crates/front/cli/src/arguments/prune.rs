@@ -62,7 +62,7 @@ pub(crate) struct Prune {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
 
-    /// Start from the rows of this table (CSV or Parquet), and compare both models on them at the end. The guarantee is
+    /// Start from the rows of this table (CSV, Parquet or Arrow), and compare both models on them at the end. The guarantee is
     /// about every input, with or without rows. With --no-missing, rows with missing values do not count
     #[arg(short, long, value_name = "TABLE")]
     pub(crate) data: Option<PathBuf>,
