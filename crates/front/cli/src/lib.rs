@@ -136,8 +136,9 @@
 //! - `scores`: as for `verify --scores`; `reason`: why its search ended early, or null.
 //! - `keeps`: null for regressors and rankers, or `above` (proved: a class that leads by more than this
 //!   keeps the decision), `by` (`decisions`: a certificate about decisions, `scores`: it follows from
-//!   the largest move), `all` (every decision stays that is no artefact of rounding), `shown` (the changed row with the largest lead that was found), `ended`
-//!   (`above` is known to a hundredth), `reason`.
+//!   the largest move), `all` (every decision stays that is no artefact of rounding), `shown` (the
+//!   changed row with the largest lead that was found), `ended` (`above` is known to a hundredth),
+//!   `reason`.
 //! - `trees`: how many there are `before` and `after`, and the positions that `changed`.
 //! - `certificates`: the paths of those for `scores` and `decisions`, each null if it is not written.
 //! - `threshold`, `scope`, `inputs`, `domain`, `labels`, `checked`, `nodes`, `seconds`: as for `verify`.
