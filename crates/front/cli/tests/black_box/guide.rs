@@ -12,6 +12,11 @@ use crate::support::Folder;
 const GUIDE: &str = include_str!("../../../../../docs/guide/command-line.md");
 const ASK: &str = include_str!("../../../../../docs/guide/ask.md");
 const DIFF: &str = include_str!("../../../../../docs/guide/diff.md");
+const ROLES: [&str; 3] = [
+    include_str!("../../../../../docs/guide/validate-a-model.md"),
+    include_str!("../../../../../docs/guide/credit-decisions.md"),
+    include_str!("../../../../../docs/guide/safety-rules.md"),
+];
 const TUTORIAL: &str = include_str!("../../../../../docs/tutorial.md");
 
 #[test]
@@ -27,6 +32,11 @@ fn the_page_of_questions_tells_the_truth() {
 #[test]
 fn the_page_of_versions_tells_the_truth() {
     tells_the_truth(DIFF, 6);
+}
+
+#[test]
+fn the_pages_for_validators_and_engineers_tell_the_truth() {
+    ROLES.iter().for_each(|page| tells_the_truth(page, 4));
 }
 
 #[test]
