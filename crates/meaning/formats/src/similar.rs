@@ -5,8 +5,9 @@ const MOST_NAMES: usize = 10_000;
 /// Longer names are not compared.
 const LONGEST: usize = 64;
 
-/// `; did you mean "age"?`: the known name that is most like this one, for the end of a message. Nothing where none
-/// is: at most a third of the letters differ, and letters of another case count as the same.
+/// `; did you mean "age"?`: the known name that is most like this one, for the end of a message. Nothing
+/// where none is like it: at most a third of the letters differ, and letters of another case count as the
+/// same.
 pub fn did_you_mean(name: &str, known: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     let letters =
         |name: &str| name.chars().flat_map(char::to_lowercase).take(LONGEST + 1).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! Runs every command of the command-line guide, of the page of questions and of the tutorial, and
-//! compares every output that they show.
+//! Runs every command of the guide, of the page of questions, of the tutorial and of this crate's README,
+//! and compares every output that they show.
 
 use std::env;
 use std::path::Path;
@@ -11,6 +11,7 @@ use crate::support::Folder;
 
 const GUIDE: &str = include_str!("../../../../../docs/guide/command-line.md");
 const ASK: &str = include_str!("../../../../../docs/guide/ask.md");
+const README: &str = include_str!("../../README.md");
 const TUTORIAL: &str = include_str!("../../../../../docs/tutorial.md");
 
 #[test]
@@ -26,6 +27,11 @@ fn the_page_of_questions_tells_the_truth() {
 #[test]
 fn the_tutorial_tells_the_truth() {
     tells_the_truth(TUTORIAL, 10);
+}
+
+#[test]
+fn the_readme_of_the_command_line_tells_the_truth() {
+    tells_the_truth(README, 5);
 }
 
 fn tells_the_truth(page: &str, least: usize) {
