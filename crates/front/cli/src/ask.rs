@@ -22,7 +22,7 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
     let rules = rules(command)?;
     let places: Vec<Option<PathBuf>> = match &command.certificate {
         Some(path) if rules.of_file => {
-            (1..=rules.questions.len()).map(|at| Some(numbered(path, at))).collect()
+            (1..=rules.questions.len()).map(|at| Some(suffixed(path, at))).collect()
         }
         path => vec![path.clone(); rules.questions.len()],
     };
@@ -64,7 +64,7 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
             false => fit_stdout(&report.words(verbosity == Verbosity::Verbose)),
         };
         files.finish(&text)?;
-        if place.is_some() && answer.outcome == Conclusion::Proved && !answer.checked() {
+        if place.is_some() && answer.is_unchecked() {
             verbosity
                 .note("note: the time was too short for the certificate and its check, so it is not written");
         }
@@ -73,7 +73,7 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
         }
         ending = match (ending, answer.outcome) {
             (Ending::Refuted, _) | (_, Conclusion::Refuted) => Ending::Refuted,
-            (_, Conclusion::Proved) if place.is_some() && !answer.checked() => Ending::Undecided,
+            (_, Conclusion::Proved) if place.is_some() && answer.is_unchecked() => Ending::Undecided,
             (ending, Conclusion::Proved) => ending,
             (_, Conclusion::Open) => Ending::Undecided,
         };
@@ -126,6 +126,12 @@ fn rules(command: &Ask) -> Result<Asked> {
             needs("a column")?;
             Question::Keeps { columns: words.clone() }
         }
+        "idle" => {
+            if let Some(word) = words.first() {
+                bail!("idle takes no {word:?}: it asks about every column");
+            }
+            Question::Idle
+        }
         "monotone" => {
             let [column, direction] = &words[..] else {
                 bail!("monotone needs a column and a direction: secateur ask MODEL monotone COLUMN up|down");
@@ -151,7 +157,7 @@ fn rules(command: &Ask) -> Result<Asked> {
             let is_file = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
             if !is_file {
                 bail!(
-                    "there is no question {file:?}: range, moves, keeps, monotone, decides, or a file of rules (.toml)"
+                    "there is no question {file:?}: range, moves, keeps, idle, monotone, decides, or a file of rules (.toml)"
                 );
             }
             if let Some(word) = words.first() {
@@ -169,8 +175,8 @@ fn what_words(name: &str) -> &'static str {
 }
 
 /// `proof.cert` as `proof-2.cert`.
-fn numbered(path: &Path, number: usize) -> PathBuf {
+pub(crate) fn suffixed(path: &Path, suffix: impl std::fmt::Display) -> PathBuf {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let ending = path.extension().map_or_else(String::new, |own| format!(".{}", own.to_string_lossy()));
-    path.with_file_name(format!("{stem}-{number}{ending}"))
+    path.with_file_name(format!("{stem}-{suffix}{ending}"))
 }

@@ -1,5 +1,5 @@
-//! Runs every command of the command-line guide, of the page of questions and of the tutorial, and
-//! compares every output that they show.
+//! Runs every command of the command-line guide, of the pages about questions and about versions, and
+//! of the tutorial, and compares every output that they show.
 
 use std::env;
 use std::path::Path;
@@ -11,6 +11,12 @@ use crate::support::Folder;
 
 const GUIDE: &str = include_str!("../../../../../docs/guide/command-line.md");
 const ASK: &str = include_str!("../../../../../docs/guide/ask.md");
+const DIFF: &str = include_str!("../../../../../docs/guide/diff.md");
+const ROLES: [&str; 3] = [
+    include_str!("../../../../../docs/guide/validate-a-model.md"),
+    include_str!("../../../../../docs/guide/credit-decisions.md"),
+    include_str!("../../../../../docs/guide/safety-rules.md"),
+];
 const TUTORIAL: &str = include_str!("../../../../../docs/tutorial.md");
 
 #[test]
@@ -21,6 +27,16 @@ fn the_guide_tells_the_truth() {
 #[test]
 fn the_page_of_questions_tells_the_truth() {
     tells_the_truth(ASK, 9);
+}
+
+#[test]
+fn the_page_of_versions_tells_the_truth() {
+    tells_the_truth(DIFF, 6);
+}
+
+#[test]
+fn the_pages_for_validators_and_engineers_tell_the_truth() {
+    ROLES.iter().for_each(|page| tells_the_truth(page, 4));
 }
 
 #[test]

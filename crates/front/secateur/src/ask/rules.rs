@@ -88,8 +88,8 @@ impl Rules {
 
 fn question(place: &str, rule: &Value) -> Result<Question, RulesError> {
     let kind = Keys::of(place, rule, &[])?.text("kind")?;
-    let kind =
-        kind.ok_or_else(|| wrong(place, "\"kind\" is needed: range, moves, keeps, monotone or decides"))?;
+    let kind = kind
+        .ok_or_else(|| wrong(place, "\"kind\" is needed: range, moves, keeps, idle, monotone or decides"))?;
     let keys = |known: &[&str]| Keys::of(place, rule, &[&["kind"], known].concat());
     Ok(match kind.as_str() {
         "range" => {
@@ -101,6 +101,10 @@ fn question(place: &str, rule: &Value) -> Result<Question, RulesError> {
             Question::Moves { columns: keys.columns()?, at_most: keys.number("at_most")? }
         }
         "keeps" => Question::Keeps { columns: keys(&["column", "columns"])?.columns()? },
+        "idle" => {
+            keys(&[])?;
+            Question::Idle
+        }
         "monotone" => {
             let keys = keys(&["column", "direction", "of"])?;
             let down = match keys.text("direction")?.as_deref() {
@@ -131,7 +135,9 @@ fn question(place: &str, rule: &Value) -> Result<Question, RulesError> {
         other => {
             return Err(wrong(
                 place,
-                &format!("there is no kind {other:?}; known are range, moves, keeps, monotone and decides"),
+                &format!(
+                    "there is no kind {other:?}; known are range, moves, keeps, idle, monotone and decides"
+                ),
             ));
         }
     })
