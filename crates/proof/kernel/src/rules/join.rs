@@ -164,12 +164,16 @@ impl Rest {
         // The tables of all sets of axes along which pieces change, few axes first, then those of the
         // parts.
         let alike: Vec<_> = pieces.chunk_by(|a, b| a.0 == b.0).collect();
+        let sets = alike.iter().map(|pieces| (pieces[0].0, Vec::new()));
         let parts = rest.parts.iter().map(|part| part.own | part.fixed);
-        let sets = alike.iter().map(|pieces| pieces[0].0).chain(parts);
-        let mut tables: Vec<(u64, Vec<Sums>)> = sets.map(|set| (set, Vec::new())).collect();
+        let parts = parts.map(|set| (set, vec![(0, 0); rest.choices(set) as usize]));
+        let mut tables: Vec<(u64, Vec<Sums>)> = sets.chain(parts).collect();
+        // How many sums the tables may have, all together, that wait for their turn with others' in them.
+        let mut room = proof.pieces.limits.join_sums;
         for (at, pieces) in alike.iter().enumerate() {
             proof.go_on()?;
             let (set, mut sums) = std::mem::take(&mut tables[at]);
+            room += sums.len() as u64;
             sums.resize(rest.choices(set) as usize, (0, 0));
             for (_, changes) in *pieces {
                 let piece = changes[0].piece;
@@ -181,13 +185,15 @@ impl Rest {
             // It is added to the next table that has all its axes, and so with that one to a part's:
             // few tables are added to a long one. (What changes along fixed axes only may be counted
             // in any part that has these.)
-            let wider = tables[at + 1..].iter_mut().find(|(axes, _)| set & axes == set);
+            let fits = |axes: u64, into: &[Sums]| !into.is_empty() || rest.choices(axes) <= room;
+            let wider =
+                tables[at + 1..].iter_mut().find(|(axes, into)| set & axes == set && fits(*axes, into));
             let (axes, into) = wider.expect("a part has all axes of its pieces");
+            room -= if into.is_empty() { rest.choices(*axes) } else { 0 };
             into.resize(rest.choices(*axes) as usize, (0, 0));
             spread(&rest.steps(*axes, set), &sums, into);
         }
-        for (index, (set, mut table)) in tables.drain(alike.len()..).enumerate() {
-            table.resize(rest.choices(set) as usize, (0, 0));
+        for (index, (_, table)) in tables.drain(alike.len()..).enumerate() {
             let part = &mut rest.parts[index];
             part.tops = table.chunks(part.count).map(top).collect();
             part.table = table;
@@ -409,20 +415,15 @@ fn open_axes<'a>(proof: &Proof<'a>, settled: &[bool]) -> Result<(Vec<OpenAxis>, 
 /// axes changes slowest, so each of its classes is a block of the table. The first of `masks` has
 /// the joint leaves that are left, and one more for each axis is room to work; a piece without
 /// masks changes along one axis, and its joint leaves are the runs.
-fn fill(
-    value: &impl Fn(usize) -> Sums,
-    along: &[(&Touch, Vec<usize>)],
-    masks: &mut [u64],
-    into: &mut [Sums],
-) {
+fn fill(value: &impl Fn(usize) -> Sums, along: &[(&Touch, Vec<usize>)], masks: &mut [u64], to: &mut [Sums]) {
     let (mask, below) = masks.split_at_mut(masks.len() / (along.len() + 1));
     if !mask.is_empty() && mask.iter().map(|word| word.count_ones()).sum::<u32>() == 1 {
         let sums = value(lowest(mask.iter().copied()));
-        return into.iter_mut().for_each(|slot| *slot = plus(*slot, sums));
+        return to.iter_mut().for_each(|slot| *slot = plus(*slot, sums));
     }
     let ((touch, runs), faster) = along.split_last().expect("on one cell of every axis one leaf is left");
-    let size = into.len() / runs.len();
-    for (block, &run) in into.chunks_exact_mut(size).zip(runs) {
+    let size = to.len() / runs.len();
+    for (block, &run) in to.chunks_exact_mut(size).zip(runs) {
         let left = mask.iter().zip(touch.mask(run, mask.len())).map(|(own, of_run)| own & of_run);
         if faster.is_empty() {
             block[0] = plus(block[0], value(if mask.is_empty() { run } else { lowest(left) }));
