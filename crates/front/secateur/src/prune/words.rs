@@ -1,5 +1,6 @@
 //! The report of a run of `prune`, for every interface: one JSON object, or words for people.
 
+use secateur_certificate::Intercept;
 use secateur_formats::{Framework, ModelFile};
 use secateur_model::{Accepted, ClassId, Cut, Decision, Ensemble, FeatureId};
 use secateur_oracle::Band;
@@ -117,10 +118,14 @@ impl PruneReport<'_> {
         json!({
             "read": seconds.read,
             "fold": seconds.fold,
+            "points": seconds.points,
             "lp": seconds.lp,
             "oracle": seconds.oracle,
+            "bounds": seconds.bounds,
             "certificate": seconds.certificate,
             "write": seconds.write,
+            "rows": seconds.rows,
+            "pack": seconds.pack,
             "total": seconds.total,
         })
     }
@@ -217,6 +222,9 @@ impl PruneReport<'_> {
                 "question to the oracle",
                 "questions to the oracle",
             );
+            if self.options.claim.band().is_some() {
+                line("the bound", &format!("is about {}", family_words(pruned.evidence.intercept)));
+            }
             line(
                 "work",
                 &format!("{calls}, {}", counted(self.pruning.pruned.points as u64, "point", "points")),
@@ -630,6 +638,20 @@ fn relevant_words(relevant: &Relevant) -> String {
         if count == 1 { "decides" } else { "decide" },
         if count == 1 { "for it" } else { "for each of them" },
         counted(count, "inner node", "inner nodes")
+    )
+}
+
+/// The models that a lower bound is about.
+fn family_words(intercept: Intercept) -> String {
+    let constant = match intercept {
+        Intercept::None => "",
+        Intercept::Scaled => ", and the original's constant times such a weight",
+        Intercept::Free => ", and any constant",
+        Intercept::Counted => ", and any constant, which counts as a tree",
+    };
+    format!(
+        "all models whose scores add up the original's trees, merged ones as one, each with a weight of at least \
+         0{constant}; models that tie and are decided by the tie rule count, too"
     )
 }
 
