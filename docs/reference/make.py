@@ -15,9 +15,9 @@ import secateur
 HERE = pathlib.Path(__file__).parent
 PACKAGE = HERE.parents[1] / "python" / "secateur"
 
-FUNCTIONS = ["advise", "pack", "prune", "verify", "ask", "offers", "verify_many", "check", "inspect", "load", "ray_executor"]
+FUNCTIONS = ["advise", "pack", "prune", "verify", "diff", "ask", "offers", "verify_many", "check", "inspect", "load", "ray_executor"]
 CLASSES = [
-    "Advice", "Pruning", "Unproved", "Verification", "ScoreVerification", "Questions", "Answer", "PairResult", "Inspection", "Domain",
+    "Advice", "Pruning", "Unproved", "Verification", "ScoreVerification", "Difference", "Questions", "Answer", "PairResult", "Inspection", "Domain",
     "PackedModel", "PrunedClassifier",
 ]
 OPENING = """\

@@ -183,7 +183,6 @@ def prune(
     seed: int = ...,
     solver: str = ...,
     executor: Executor | None = ...,
-    checkpoint: str | os.PathLike[str] | None = ...,
     method: None = ...,
     size: None = ...,
     y: Any = ...,
@@ -237,7 +236,6 @@ def prune(
     seed: int = 0,
     solver: str = "simplex",
     executor: Executor | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
     method: str | None = None,
     size: int | None = None,
     boxes: int | None = None,
@@ -287,10 +285,6 @@ def prune(
       "simplex", "microlp", or "highs" where it was built in; what is proved does not depend on it.
     - `executor`: any `concurrent.futures.Executor`, whose workers help with the certificate where that takes more than a second, as in
       `verify`. The questions of the search itself are short and stay here. The result is the same.
-    - `checkpoint`: a path where the run keeps what it learns, every two seconds at most. One that was stopped, killed or ran out of time goes on from
-      there, with the same model, rows and options (another `time_limit`, `threads` or `executor` may be given), and ends as a run in one go does. What the file says is
-      not believed: the result is proved and checked as always. A damaged file, or one of another run, is refused. The file is removed when the work
-      is done. With it a `time_limit` ends the run and does not steer it: no part of the work is cut short for the sake of others.
     - `certificate`: a path to write it to, or True to have it in the result.
     - `self_check`: False leaves the certificate and its check out; the result is then the search's word alone.
     - `report`: a path to write an HTML page about the run to.
@@ -354,8 +348,8 @@ def prune(
             "classifier that it holds (estimator_)"
         )
     if method is not None:
-        if executor is not None or checkpoint is not None:
-            raise OptionError("executor and checkpoint are for proofs, and do not go with method")
+        if executor is not None:
+            raise OptionError("executor is for proofs, and does not go with method")
         searched = {key: value for key, value in settings.items() if key not in ("within", "keep_scores", "threshold", "self_check")}
         if searched["time_limit"] == math.inf:
             searched["time_limit"] = None
@@ -387,7 +381,6 @@ def prune(
             report=report is not None,
             classes=classes,
             crew=crew_of(executor),
-            checkpoint=None if checkpoint is None else os.fsdecode(checkpoint),
             **settings,
         )
     proof = answer["certificate"]

@@ -46,7 +46,6 @@ pub(crate) fn run(command: &Prune, verbosity: Verbosity) -> Result<Ending> {
     let output = files.open(Some(&command.output), "the pruned model, and each needs a file of its own")?;
     let certificate = "the certificate, and each needs a file of its own";
     let certificate = files.open(command.certificate.as_deref(), certificate)?;
-    files.take(command.checkpoint.as_deref(), "the checkpoint, and each needs a file of its own")?;
     let page = files.open(command.report.as_deref(), "the report")?;
     let domain = command.inputs.domain(&original.file)?;
     let rows = read_rows(command, original.file.ensemble(), verbosity)?;
@@ -295,7 +294,6 @@ fn options(
         self_check: command.certificate.is_some() || !command.no_self_check,
         record: command.report.is_some(),
         crew: None,
-        checkpoint: command.checkpoint.clone(),
     }
 }
 

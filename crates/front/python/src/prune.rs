@@ -1,6 +1,5 @@
 //! `prune`: a smaller model that decides as this one does on every input, certified and checked.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use numpy::PyReadonlyArray2;
@@ -26,7 +25,7 @@ const STILL_THERE: Duration = Duration::from_millis(900);
 #[pyo3(signature = (
     model, rows=None, *, effort="thorough", objective="trees", moves="leaves", weight_per=None, band=None, within=None, keep_scores=false, threshold=None,
     time_limit=None, threads=None, seed=0, solver="simplex", progress=None, missing=true, domain=None,
-    self_check=true, path=None, certificate=None, report=false, classes=Vec::new(), crew=None, checkpoint=None
+    self_check=true, path=None, certificate=None, report=false, classes=Vec::new(), crew=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn prune<'py>(
@@ -54,7 +53,6 @@ pub(crate) fn prune<'py>(
     report: bool,
     classes: Vec<u32>,
     crew: Option<Py<PyAny>>,
-    checkpoint: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let budget = options::pruning_budget(time_limit)?;
     let helpers = crew.map(|object| Helpers::new(object, budget.cancel()));
@@ -79,7 +77,6 @@ pub(crate) fn prune<'py>(
         self_check,
         record: report,
         crew,
-        checkpoint,
     };
     let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
     let watch = Watch::default();

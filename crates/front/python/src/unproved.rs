@@ -74,7 +74,6 @@ pub(crate) fn prune_without_proof<'py>(
         self_check: false,
         record: false,
         crew: None,
-        checkpoint: None,
     };
     let scrutiny = boxes.map_or(Scrutiny::Rows, Scrutiny::Boxes);
     let (_, data) = row_major(&rows);

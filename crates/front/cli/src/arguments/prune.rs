@@ -1,5 +1,6 @@
 //! Flags and help of `prune`.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -61,7 +62,7 @@ pub(crate) struct Prune {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
 
-    /// Start from the rows of this table (CSV or Parquet), and compare both models on them at the end. The guarantee is
+    /// Start from the rows of this table (CSV, Parquet or Arrow), and compare both models on them at the end. The guarantee is
     /// about every input, with or without rows. With --no-missing, rows with missing values do not count
     #[arg(short, long, value_name = "TABLE")]
     pub(crate) data: Option<PathBuf>,
@@ -137,10 +138,8 @@ pub(crate) struct Prune {
     #[arg(long)]
     pub(crate) no_self_check: bool,
 
-    /// Keep what the run learns in this file, and go on from what it holds: of a run that was stopped, killed or ran out of time. The model is proved and
-    /// checked as a whole at the end, and the file is removed when the work is done. A time limit then ends the run and does not steer it
-    #[arg(long, value_name = "FILE", conflicts_with = "method")]
-    pub(crate) checkpoint: Option<PathBuf>,
+    #[arg(long, hide = true, value_parser = no_checkpoints)]
+    pub(crate) checkpoint: Option<Infallible>,
 
     /// Write a report of the run to this file, as one HTML page
     #[arg(long, value_name = "FILE.html")]
@@ -166,6 +165,14 @@ pub(crate) struct Prune {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Refuses `--checkpoint`, and says what to do instead.
+fn no_checkpoints(_: &str) -> Result<Infallible, &'static str> {
+    Err(
+        "prune keeps no checkpoints. End a long run with --time-limit or Ctrl-C: it writes the best model that is \
+         proved by then. A later run can prune that model; verify its result against the first model",
+    )
 }
 
 /// What `prune` keeps.
