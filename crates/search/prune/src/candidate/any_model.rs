@@ -1,5 +1,5 @@
-//! A model of any kind behind one type, so that the passes are compiled once, and not again for every
-//! kind of model that a caller has.
+//! A type that hides which kind of model it holds, so that the passes are compiled once, and not again
+//! for every kind that a caller has.
 
 use std::any::Any;
 use std::rc::Rc;
