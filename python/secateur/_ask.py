@@ -28,7 +28,7 @@ class Answer:
     and the highest score of each output, two rows that differ in the columns that were asked about, or the row of
     another class; `scores` are what the library computes for each of them, and `classes` what it decides.
     `keeps_above` is a distance of the score from the threshold above which changing the columns changes no decision.
-    `bits` says of `monotone` that the library's own numbers are meant and not the exact sums.
+    `columns` are those that the question is about, and for `idle` those that never change a decision. `bits` says of `monotone` that the library's own numbers are meant and not the exact sums.
     `certificate` is the proof, which the independent checker accepted (`checked`), or where it was written. `str`
     gives what `secateur ask` prints, and `sentence` the answer alone.
     """
@@ -42,6 +42,7 @@ class Answer:
     scores: tuple[tuple[float, ...], ...]
     classes: tuple[Any, ...]
     keeps_above: float | None
+    columns: tuple[str, ...]
     bits: bool | None
     reason: str | None
     ended: bool
@@ -102,6 +103,12 @@ class Questions:
         """Can changing these columns alone change the decision? Proved: it cannot."""
         return self._ask({"kind": "keeps", "columns": _names(columns)}, certificate, decides=True)
 
+    def idle(self, *, certificate: str | os.PathLike[str] | None = None) -> Answer:
+        """Which columns never change a decision? The answer's `columns` are those, and its proof says it of all of them together:
+        whatever they hold, the decision stays. `to_dict()["idle"]` has the two rows by which each other column changes one.
+        """
+        return self._ask({"kind": "idle"}, certificate, decides=True)
+
     def monotone(
         self,
         column: str | int,
@@ -146,7 +153,7 @@ class Questions:
             rules = [json.loads(table) for table in tables]
         else:
             given = self._given
-        kinds = ("keeps", "decides")
+        kinds = ("keeps", "idle", "decides")
         return [self._ask(dict(rule), None, given=given, decides=rule.get("kind") in kinds) for rule in rules]
 
     def _ask(self, rule: dict[str, Any], certificate: Any, given: Any = None, decides: bool = False) -> Answer:
@@ -188,6 +195,7 @@ class Questions:
             scores=tuple(tuple(float(score) for score in row["scores"]) for row in rows),
             classes=tuple(row["class"] for row in rows) if subject.model.is_classifier else (),
             keeps_above=None if moved is None else moved["keeps_above"],
+            columns=tuple(facts["columns"]),
             bits=facts["bits"],
             reason=facts["reason"],
             ended=facts["ended"],

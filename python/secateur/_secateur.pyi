@@ -24,6 +24,7 @@ class Model:
     @staticmethod
     def parse(data: bytes) -> Model: ...
     def with_labels(self, labels: NDArray[Any]) -> Model: ...
+    def shown_with(self, names: list[str]) -> Model: ...
     def to_bytes(self) -> bytes: ...
     def save(self, path: str | PathLike[str]) -> None: ...
     def raw_scores(self, rows: Any) -> NDArray[np.float64]: ...
@@ -134,13 +135,14 @@ class Packed:
     @property
     def has_probabilities(self) -> bool: ...
 
+def did_you_mean(name: str, known: list[str]) -> str: ...
 def source(
-    model: Model, file: str, name: str, keys: bool, layout: str, probabilities: bool, test: bool
+    model: Model, file: str, name: str | None, keys: bool, layout: str, probabilities: bool, test: bool
 ) -> tuple[bytes, list[tuple[str, str]], bytes, str | None]: ...
 def quantised_source(
     model: Model,
     file: str,
-    name: str,
+    name: str | None,
     keys: bool,
     layout: str,
     probabilities: bool,
@@ -233,7 +235,6 @@ def prune(
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
-    solver: str = "simplex",
     progress: Callable[[dict[str, Any]], None] | None = None,
     missing: bool = True,
     domain: tuple[str, list[Model]] | None = None,
@@ -261,7 +262,6 @@ def prune_without_proof(
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
-    solver: str = "simplex",
     missing: bool = True,
     domain: tuple[str, list[Model]] | None = None,
 ) -> dict[str, Any]: ...

@@ -254,3 +254,28 @@ def test_what_cannot_be_asked_says_why():
     assert answer.proved is None and answer.reason is not None
     with pytest.raises(TypeError, match="open"):
         bool(answer)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family is not regressor])
+def test_the_idle_columns_are_those_that_change_no_decision_in_any_cell(family, seed):
+    model, _, predict, rows, _ = case(family, seed)
+    for domain, kept in [(None, rows), (secateur.Domain(missing=False, columns={"0": {"min": 4}}), rows[(rows[:, 0] >= 4) & ~np.isnan(rows).any(axis=1)])]:
+        answer = secateur.ask(model, domain=domain).idle()
+        assert answer.proved is True
+        facts = answer.to_dict()["idle"]
+        decided = predict(kept)
+        for column in range(3):
+            groups = decided[pairs(kept, column)]
+            changes = (groups != groups[:, :1]).any()
+            own = [unit for unit in facts if unit["columns"] == [f"f{column}"] or unit["columns"] == [f"Column_{column}"]]
+            name = own[0]["columns"][0] if own else None
+            assert (own[0]["outcome"] == "refuted" if own else False) == changes, (column, facts)
+            assert (name in answer.columns) == (bool(own) and not changes)
+        assert answer.checked == bool(answer.columns)
+        for unit in (unit for unit in facts if unit["outcome"] == "refuted"):
+            before, after = (np.array([[np.nan if value is None else float(value) for value in row["input"].values()]]) for row in unit["rows"])
+            assert predict(before)[0] != predict(after)[0]
+            column = [f"f{at}" for at in range(3)].index(unit["columns"][0]) if unit["columns"][0][0] == "f" else int(unit["columns"][0][-1])
+            same = [at for at in range(3) if at != column]
+            assert np.array_equal(before[:, same], after[:, same], equal_nan=True)

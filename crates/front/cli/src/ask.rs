@@ -64,7 +64,7 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
             false => fit_stdout(&report.words(verbosity == Verbosity::Verbose)),
         };
         files.finish(&text)?;
-        if place.is_some() && answer.outcome == Conclusion::Proved && !answer.checked() {
+        if place.is_some() && answer.is_unchecked() {
             verbosity
                 .note("note: the time was too short for the certificate and its check, so it is not written");
         }
@@ -73,7 +73,7 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
         }
         ending = match (ending, answer.outcome) {
             (Ending::Refuted, _) | (_, Conclusion::Refuted) => Ending::Refuted,
-            (_, Conclusion::Proved) if place.is_some() && !answer.checked() => Ending::Undecided,
+            (_, Conclusion::Proved) if place.is_some() && answer.is_unchecked() => Ending::Undecided,
             (ending, Conclusion::Proved) => ending,
             (_, Conclusion::Open) => Ending::Undecided,
         };
@@ -126,6 +126,12 @@ fn rules(command: &Ask) -> Result<Asked> {
             needs("a column")?;
             Question::Keeps { columns: words.clone() }
         }
+        "idle" => {
+            if let Some(word) = words.first() {
+                bail!("idle takes no {word:?}: it asks about every column");
+            }
+            Question::Idle
+        }
         "monotone" => {
             let [column, direction] = &words[..] else {
                 bail!("monotone needs a column and a direction: secateur ask MODEL monotone COLUMN up|down");
@@ -151,7 +157,7 @@ fn rules(command: &Ask) -> Result<Asked> {
             let is_file = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
             if !is_file {
                 bail!(
-                    "there is no question {file:?}: range, moves, keeps, monotone, decides, or a file of rules (.toml)"
+                    "there is no question {file:?}: range, moves, keeps, idle, monotone, decides, or a file of rules (.toml)"
                 );
             }
             if let Some(word) = words.first() {

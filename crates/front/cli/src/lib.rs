@@ -106,7 +106,7 @@
 //!
 //! # `ask --json`
 //! One object for each question:
-//! - `question`: `range`, `moves`, `keeps`, `monotone`, `decides`.
+//! - `question`: `range`, `moves`, `keeps`, `idle`, `monotone`, `decides`.
 //! - `outcome`: `proved`, `refuted`, `open`; `reason`: why it is open, or why a search ended early, or
 //!   null; `ended`: the search ended by itself.
 //! - `sentence`: the answer in words, with its inputs.
@@ -115,6 +115,9 @@
 //!   what the bounds mean for a logistic model, or null.
 //! - `moved`: for moves, `at_most` (proved), `at_least` (the two rows show it), `output`,
 //!   `keeps_above` (whose score is farther than this from the threshold keeps the decision, or null).
+//! - `idle`: for idle, each column that some split looks at (or the `columns` that the domain ties
+//!   together), with its `outcome` and the two `rows` that refute it. The answer's own `columns` are those
+//!   that never change a decision, and its proof is about all of them together.
 //! - `bits`: for monotone, was it proved of the library's own numbers? Otherwise of exact sums, from
 //!   which `rounding` is how far a score can be.
 //! - `columns`, `output`, `classes`: what the question is about.
@@ -136,8 +139,9 @@
 //! - `scores`: as for `verify --scores`; `reason`: why its search ended early, or null.
 //! - `keeps`: null for regressors and rankers, or `above` (proved: a class that leads by more than this
 //!   keeps the decision), `by` (`decisions`: a certificate about decisions, `scores`: it follows from
-//!   the largest move), `all` (every decision stays that is no artefact of rounding), `shown` (the changed row with the largest lead that was found), `ended`
-//!   (`above` is known to a hundredth), `reason`.
+//!   the largest move), `all` (every decision stays that is no artefact of rounding), `shown` (the
+//!   changed row with the largest lead that was found), `ended` (`above` is known to a hundredth),
+//!   `reason`.
 //! - `trees`: how many there are `before` and `after`, and the positions that `changed`.
 //! - `certificates`: the paths of those for `scores` and `decisions`, each null if it is not written.
 //! - `threshold`, `scope`, `inputs`, `domain`, `labels`, `checked`, `nodes`, `seconds`: as for `verify`.

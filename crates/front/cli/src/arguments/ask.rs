@@ -15,6 +15,7 @@ Questions:
   range                      between which numbers are the raw scores?
   moves COLUMN...            how far can changing these alone move a score?
   keeps COLUMN...            can changing these alone change the decision?
+  idle                       which columns never change a decision?
   monotone COLUMN up|down    does the score never fall (never rise) when it rises?
   decides CLASS...           are only these classes decided?
   RULES.toml                 the questions of a file, in their order
@@ -59,7 +60,7 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "CONDITION")]
     pub(crate) when: Vec<String>,
 
-    /// For keeps and decides: decide by comparing the probability of the second class with P, instead of the library's own rule
+    /// For keeps, idle and decides: decide by comparing the probability of the second class with P, instead of the library's own rule
     #[arg(long, value_name = "P")]
     pub(crate) threshold: Option<f64>,
 

@@ -127,6 +127,35 @@ fn classes_are_decided_always_or_a_row_shows_another() {
 }
 
 #[test]
+fn idle_columns_are_proved_together_and_the_others_shown() {
+    let folder = flowers();
+    // Where the score is far from zero, the colour changes nothing, and the others still do.
+    folder.file("far.toml", "missing = false\n[columns.length]\nmin = 3\n[columns.width]\nmin = 2\n");
+    let run = folder.run("ask m.txt idle --domain far.toml --certificate i.cert");
+    assert!(run.ok().starts_with("idle: proved\n"), "{}", run.stdout);
+    assert!(run.stdout.contains("alone or together, never changes the decision"), "{}", run.stdout);
+    assert_eq!(check(&folder, "m.txt i.cert"), 0);
+    let found = json(&folder.run("ask m.txt idle --json"));
+    assert_eq!(
+        (&found["outcome"], &found["checked"]),
+        (&Value::from("proved"), &Value::from(false)),
+        "{found}"
+    );
+    assert_eq!(found["columns"], serde_json::json!([]));
+    for unit in found["idle"].as_array().unwrap() {
+        assert_eq!(unit["outcome"], "refuted");
+        assert_ne!(unit["rows"][0]["class"], unit["rows"][1]["class"], "{unit}");
+    }
+    // Nothing to prove is no failure; no time is.
+    assert_eq!(folder.run("ask m.txt idle --certificate none.cert").code, Some(0));
+    assert!(!folder.names().contains(&"none.cert".to_owned()));
+    let open = folder.run("ask m.txt idle --domain far.toml --time-limit 0s");
+    assert_eq!(open.code, Some(3), "{}", open.stdout);
+    assert!(open.stdout.contains("3 open: the time limit was reached"), "{}", open.stdout);
+    assert!(folder.run("ask m.txt idle colour").refused().contains("every column"));
+}
+
+#[test]
 fn rules_are_asked_in_their_order() {
     let folder = flowers();
     folder.file("in.toml", "missing = false\n");

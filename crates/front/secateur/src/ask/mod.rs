@@ -17,6 +17,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod idle;
 mod rules;
 mod when;
 mod words;
@@ -24,7 +25,7 @@ mod words;
 use std::sync::Arc;
 
 use secateur_certificate::OutputRange;
-use secateur_formats::{DomainFileError, ModelFile, threshold_cut};
+use secateur_formats::{DomainFileError, ModelFile, did_you_mean, threshold_cut};
 use secateur_model::{
     Accepted, ClassId, ClassLabels, Decision, Domain, DomainError, Ensemble, FeatureId, Grid, Pairing,
     Predictor, TwinError,
@@ -40,6 +41,7 @@ use crate::budget::Budget;
 use crate::error::Error;
 use crate::prune::threads;
 use crate::verify::Conclusion;
+pub use idle::Idle;
 pub use rules::{Rules, RulesError};
 pub use when::Condition;
 pub use words::Report;
@@ -69,6 +71,8 @@ pub enum Question {
         /// The columns.
         columns: Vec<String>,
     },
+    /// Which columns never change a decision?
+    Idle,
     /// Does a score never fall when a column rises and all others stay?
     Monotone {
         /// The column.
@@ -102,6 +106,7 @@ impl Question {
             Self::Range { .. } => "range",
             Self::Moves { .. } => "moves",
             Self::Keeps { .. } => "keeps",
+            Self::Idle => "idle",
             Self::Monotone { .. } => "monotone",
             Self::Decides { .. } => "decides",
         }
@@ -177,6 +182,8 @@ pub struct Answer {
     pub scores: Vec<Bounds>,
     /// How far scores move.
     pub moved: Option<Moved>,
+    /// What is known of each column that some split looks at, for the question which ones are idle.
+    pub idle: Vec<Idle>,
     /// That a score never falls was proved of the very numbers that the library computes; otherwise of
     /// the exact sums.
     pub bits: bool,
@@ -213,6 +220,13 @@ impl Answer {
     pub fn checked(&self) -> bool {
         self.certificate.is_some()
     }
+
+    /// Is something proved that the checker has not accepted, because the time was too short?
+    pub fn is_unchecked(&self) -> bool {
+        // If no column is idle, rows show it, and there is nothing to prove.
+        let shown = self.question == Question::Idle && self.columns.is_empty();
+        self.outcome == Conclusion::Proved && !shown && !self.checked()
+    }
 }
 
 /// Why a question cannot be asked of a model.
@@ -234,7 +248,7 @@ pub enum Refused {
     Limit { limit: f64 },
     #[error("{at_least} is above {at_most}: no score is between them")]
     Empty { at_least: f64, at_most: f64 },
-    #[error("a threshold is about the class; it goes with the questions keeps and decides")]
+    #[error("a threshold is about the class; it goes with the questions keeps, idle and decides")]
     Threshold,
     #[error("{0}")]
     Twins(String),
@@ -257,7 +271,8 @@ pub fn ask(
 ) -> Result<Answer, Error> {
     let mut compared =
         options.labels.as_ref().and_then(|labels| file.ensemble().with_classes(labels.clone()));
-    let about_classes = matches!(question, Question::Keeps { .. } | Question::Decides { .. });
+    let about_classes =
+        matches!(question, Question::Keeps { .. } | Question::Idle | Question::Decides { .. });
     if let Some(threshold) = options.threshold {
         if !about_classes {
             return Err(Refused::Threshold.into());
@@ -284,6 +299,7 @@ pub fn ask(
         rows: Vec::new(),
         scores: Vec::new(),
         moved: None,
+        idle: Vec::new(),
         bits: false,
         rounding: None,
         columns: Vec::new(),
@@ -305,6 +321,7 @@ pub fn ask(
         Question::Range { at_least, at_most } => asking.limits(*at_least, *at_most, &mut answer)?,
         Question::Moves { columns, at_most } => asking.moves(columns, *at_most, &mut answer)?,
         Question::Keeps { columns } => asking.keeps(columns, &mut answer)?,
+        Question::Idle => asking.idle(&mut answer)?,
         Question::Monotone { column, down, of } => {
             asking.monotone(column, *down, of.as_deref(), &mut answer)?
         }
@@ -316,6 +333,19 @@ pub fn ask(
     answer.compared = compared;
     answer.seconds = budget.elapsed().as_secs_f64();
     Ok(answer)
+}
+
+/// What is known of columns that may keep every decision.
+struct Kept {
+    outcome: Conclusion,
+    /// Two rows that differ in the columns and in the decision.
+    rows: Vec<Row>,
+    reason: Option<&'static str>,
+    /// The lead up to which rounding may decide.
+    band: Option<f64>,
+    nodes: u64,
+    ended: bool,
+    proof: Option<Vec<u8>>,
 }
 
 /// What the answers to all questions need.
@@ -502,32 +532,52 @@ impl Asking<'_> {
 
     fn keeps(&self, columns: &[String], answer: &mut Answer) -> Result<Option<Vec<u8>>, Error> {
         answer.columns = self.columns(columns)?;
+        let kept = self.kept(&answer.columns, self.search())?;
+        (answer.outcome, answer.rows, answer.reason) = (kept.outcome, kept.rows, kept.reason);
+        (answer.rounding, answer.nodes, answer.ended) = (kept.band, kept.nodes, kept.ended);
+        Ok(kept.proof)
+    }
+
+    /// Can changing these columns alone change the decision?
+    fn kept(&self, columns: &[FeatureId], mut search: Search) -> Result<Kept, Error> {
         if !self.model.decision().is_classifier() {
             return Err(Refused::NoClasses.into());
         }
-        let twins = self.twins(&answer.columns, Pairing::Free)?;
-        let mut search = self.search();
+        let twins = self.twins(columns, Pairing::Free)?;
+        let mut kept = Kept {
+            outcome: Conclusion::Open,
+            rows: Vec::new(),
+            reason: None,
+            band: None,
+            nodes: 0,
+            ended: true,
+            proof: None,
+        };
         let outline = Outline::of_twins(&twins, Band::Auto)?;
         let comparison = match outline.lay_out(&search.budget) {
             Ok(comparison) => comparison,
-            Err(CompareError::Stopped(reason)) => return Ok(open(answer, reason)),
+            Err(CompareError::Stopped(reason)) => {
+                (kept.reason, kept.ended) = (Some(stopped(reason)), false);
+                return Ok(kept);
+            }
             Err(error) => return Err(error.into()),
         };
-        answer.rounding = Some(comparison.band());
+        kept.band = Some(comparison.band());
         let starts = self.rows.chunks_exact(self.width());
         search.starts = starts.filter_map(|row| comparison.layout().cells_of(&twins.unmoved(row))).collect();
         let (compared, writer) = comparison.certify(&search, Vec::new())?;
-        answer.nodes = compared.nodes;
+        kept.nodes = compared.nodes;
         match compared.verdict {
-            Verdict::Identical => answer.outcome = Conclusion::Proved,
+            Verdict::Identical => kept.outcome = Conclusion::Proved,
             Verdict::Different(example) => {
-                answer.outcome = Conclusion::Refuted;
-                answer.rows = twins.rows(&example.row).map(|row| self.row(row)).into();
+                kept.outcome = Conclusion::Refuted;
+                kept.rows = twins.rows(&example.row).map(|row| self.row(row)).into();
             }
-            Verdict::Undecided(Undecided::Stopped(reason)) => answer.reason = Some(stopped(reason)),
-            Verdict::Undecided(Undecided::OrderOfAddition(_)) => answer.reason = Some(VARIES),
+            Verdict::Undecided(Undecided::Stopped(reason)) => kept.reason = Some(stopped(reason)),
+            Verdict::Undecided(Undecided::OrderOfAddition(_)) => kept.reason = Some(VARIES),
         }
-        Ok(writer.map(|writer| writer.finish(true)).transpose()?)
+        kept.proof = writer.map(|writer| writer.finish(true)).transpose()?;
+        Ok(kept)
     }
 
     fn monotone(
@@ -647,18 +697,16 @@ impl Asking<'_> {
     fn column(&self, name: &str) -> Result<FeatureId, Refused> {
         let features = self.model.features();
         let ids = || (0..features.len()).map(FeatureId::new);
-        let named = features.has_names().then(|| ids().find(|&id| features.name(id) == name)).flatten();
         let number = || name.parse::<usize>().ok().filter(|&at| at < features.len()).map(FeatureId::new);
-        let made_up =
-            || if features.has_names() { None } else { ids().find(|&id| features.name(id) == name) };
-        named.or_else(number).or_else(made_up).ok_or_else(|| {
+        features.called(name).or_else(number).ok_or_else(|| {
             let names: Vec<String> =
                 ids().take(MOST_NAMED).map(|id| features.name(id).into_owned()).collect();
             let columns = match features.has_names() {
                 true => crate::text::listed(names.iter().map(String::as_str), MOST_NAMED),
                 false => format!("{} columns without names, counted from 0", features.len()),
             };
-            Refused::Column { name: name.to_owned(), columns }
+            let meant = did_you_mean(name, ids().map(|id| features.name(id)));
+            Refused::Column { name: name.to_owned(), columns: columns + &meant }
         })
     }
 
@@ -671,8 +719,9 @@ impl Asking<'_> {
         };
         classes.ids().find(same).ok_or_else(|| {
             let known: Vec<String> = classes.ids().take(MOST_NAMED).map(text).collect();
+            let meant = did_you_mean(name, classes.ids().map(text));
             let classes = crate::text::listed(known.iter().map(String::as_str), MOST_NAMED);
-            Refused::Class { name: name.to_owned(), classes }
+            Refused::Class { name: name.to_owned(), classes: classes + &meant }
         })
     }
 

@@ -21,6 +21,7 @@
 
 use std::path::{Path, PathBuf};
 
+use secateur_formats::did_you_mean;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -88,8 +89,8 @@ impl Rules {
 
 fn question(place: &str, rule: &Value) -> Result<Question, RulesError> {
     let kind = Keys::of(place, rule, &[])?.text("kind")?;
-    let kind =
-        kind.ok_or_else(|| wrong(place, "\"kind\" is needed: range, moves, keeps, monotone or decides"))?;
+    let kind = kind
+        .ok_or_else(|| wrong(place, "\"kind\" is needed: range, moves, keeps, idle, monotone or decides"))?;
     let keys = |known: &[&str]| Keys::of(place, rule, &[&["kind"], known].concat());
     Ok(match kind.as_str() {
         "range" => {
@@ -101,6 +102,10 @@ fn question(place: &str, rule: &Value) -> Result<Question, RulesError> {
             Question::Moves { columns: keys.columns()?, at_most: keys.number("at_most")? }
         }
         "keeps" => Question::Keeps { columns: keys(&["column", "columns"])?.columns()? },
+        "idle" => {
+            keys(&[])?;
+            Question::Idle
+        }
         "monotone" => {
             let keys = keys(&["column", "direction", "of"])?;
             let down = match keys.text("direction")?.as_deref() {
@@ -131,7 +136,10 @@ fn question(place: &str, rule: &Value) -> Result<Question, RulesError> {
         other => {
             return Err(wrong(
                 place,
-                &format!("there is no kind {other:?}; known are range, moves, keeps, monotone and decides"),
+                &format!(
+                    "there is no kind {other:?}; known are range, moves, keeps, idle, monotone and decides{}",
+                    did_you_mean(other, ["range", "moves", "keeps", "idle", "monotone", "decides"])
+                ),
             ));
         }
     })
@@ -149,7 +157,10 @@ impl<'a> Keys<'a> {
         let table = value.as_object().ok_or_else(|| wrong(place, "a table is expected"))?;
         let unknown = table.keys().find(|key| !known.is_empty() && !known.contains(&key.as_str()));
         match unknown {
-            Some(key) => Err(wrong(place, &format!("unknown key {key:?}; known are {}", known.join(", ")))),
+            Some(key) => {
+                let (meant, known) = (did_you_mean(key, known), known.join(", "));
+                Err(wrong(place, &format!("unknown key {key:?}; known are {known}{meant}")))
+            }
             None => Ok(Self { place, table }),
         }
     }

@@ -164,6 +164,7 @@ impl Report<'_> {
             (Question::Keeps { .. }, Conclusion::Open) => {
                 undecided(&format!("that changing {names} alone changes no decision"))
             }
+            (Question::Idle, outcome) => self.idle_sentence(outcome, inputs, why),
             (Question::Monotone { down, .. }, outcome) => {
                 let never = if *down { "rises" } else { "falls" };
                 let score = self.score_name(answer.output);
@@ -205,6 +206,36 @@ impl Report<'_> {
         }
     }
 
+    /// Which columns never change a decision.
+    fn idle_sentence(&self, outcome: Conclusion, inputs: &str, why: &str) -> String {
+        let answer = self.answer;
+        let count = |outcome: Conclusion| answer.idle.iter().filter(|unit| unit.outcome == outcome).count();
+        let names = self.moved_names();
+        let stays = match (answer.columns.len(), outcome) {
+            (0, _) => None,
+            (1, _) => Some(format!("changing {names} alone never changes the decision")),
+            (_, Conclusion::Proved) => {
+                Some(format!("changing {names}, alone or together, never changes the decision"))
+            }
+            _ => Some(format!("changing any one of {names} alone never changes the decision")),
+        };
+        let rounding = match answer.rounding.filter(|&band| band > 0.0 && stays.is_some()) {
+            Some(band) => format!(", wherever the winner leads by more than {}, its rounding", plain(band)),
+            None => String::new(),
+        };
+        let stays = stays.unwrap_or_else(|| "no column was found that never changes the decision".to_owned());
+        let matter = match count(Conclusion::Refuted) {
+            0 => String::new(),
+            1 => "; one column that splits look at changes some decision".to_owned(),
+            matter => format!("; {matter} columns that splits look at change some decision, each alone"),
+        };
+        let open = match outcome {
+            Conclusion::Proved => String::new(),
+            _ => format!("; {} open: {why}", count(Conclusion::Open)),
+        };
+        format!("{stays}, on {inputs}{rounding}{matter}{open}")
+    }
+
     fn moved(&self) -> (String, String) {
         let told = |value: Option<f64>| {
             value.map_or_else(|| "an unknown distance".to_owned(), |value| self.bound(value))
@@ -233,8 +264,10 @@ impl Report<'_> {
     pub fn words(&self, verbose: bool) -> String {
         let answer = self.answer;
         let known = match answer.outcome {
-            Conclusion::Proved if answer.checked() => "proved",
-            Conclusion::Proved => "proved by the search, and not checked in the time given",
+            Conclusion::Proved if answer.is_unchecked() => {
+                "proved by the search, and not checked in the time given"
+            }
+            Conclusion::Proved => "proved",
             outcome => outcome_name(outcome),
         };
         let mut lines = vec![format!("{}: {known}", answer.question.name())];
@@ -243,6 +276,25 @@ impl Report<'_> {
         let labels = LabelMatch::new(self.model.ensemble(), self.model.ensemble()).ok();
         for (row, name) in answer.rows.iter().zip(names) {
             lines.push(entry(&name, &self.row_words(row, labels.as_ref(), verbose)));
+        }
+        for unit in answer.idle.iter().filter(|unit| unit.outcome != Conclusion::Proved) {
+            let names: Vec<String> = unit.columns.iter().map(|&column| self.name(column)).collect();
+            let told = match &unit.rows[..] {
+                [before, after] => {
+                    let score = |row: &Row| {
+                        let scores: Vec<String> = row.scores.iter().map(|&score| self.score(score)).collect();
+                        scores.join(", ")
+                    };
+                    format!(
+                        "{} changes a decision: raw score {} -> {}",
+                        names.join(", "),
+                        score(before),
+                        score(after)
+                    )
+                }
+                _ => format!("{}: open", names.join(", ")),
+            };
+            lines.push(entry("column", &told));
         }
         if let Some([low, high]) = self.probability() {
             let words =
@@ -281,6 +333,7 @@ impl Report<'_> {
             }
             Question::Moves { .. } | Question::Keeps { .. } | Question::Monotone { .. } => pair(),
             Question::Range { .. } | Question::Decides { .. } => vec!["row".to_owned()],
+            Question::Idle => Vec::new(),
         }
     }
 
@@ -316,6 +369,13 @@ impl Report<'_> {
                 "highest": {"row": own.highest, "score": answer.rows[own.highest].scores[own.output]},
             })
         };
+        let idle = |unit: &super::Idle| {
+            json!({
+                "columns": unit.columns.iter().map(name).collect::<Vec<_>>(),
+                "outcome": outcome_name(unit.outcome),
+                "rows": unit.rows.iter().map(|row| self.row_json(row)).collect::<Vec<_>>(),
+            })
+        };
         let domain = match answer.domain.is_everything() {
             true => Value::Null,
             false => DomainFile::of(&answer.domain, features).to_json(),
@@ -333,6 +393,7 @@ impl Report<'_> {
                 "output": moved.output,
                 "keeps_above": moved.keeps_above,
             })),
+            "idle": answer.idle.iter().map(idle).collect::<Vec<_>>(),
             "bits": matches!(answer.question, Question::Monotone { .. }).then_some(answer.bits),
             "rounding": answer.rounding,
             "columns": answer.columns.iter().map(name).collect::<Vec<_>>(),

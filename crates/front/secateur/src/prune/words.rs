@@ -289,7 +289,9 @@ impl PruneReport<'_> {
         let also = match self.original.unused_trees() as u64 {
             0 => String::new(),
             1 => "; the tree behind the best round, which does not count, is gone".to_owned(),
-            unused => format!("; the {unused} trees behind the best round, which do not count, are gone"),
+            unused => {
+                format!("; the {} trees behind the best round, which do not count, are gone", grouped(unused))
+            }
         };
         format!("unchanged: {why}{also}\n")
     }
@@ -363,12 +365,12 @@ impl PruneReport<'_> {
         if self.options.claim.within().is_some() {
             return self.score_bound_words();
         }
-        let trees = self.pruning.pruned.size[1].trees;
+        let trees = grouped(self.pruning.pruned.size[1].trees as u64);
         let moves = match self.options.moves {
             Moves::Leaves => "by merging, scaling and dropping trees",
             Moves::Weights => "by weights on the model's own trees",
         };
-        let least = self.pruning.pruned.lower_bound;
+        let least = grouped(self.pruning.pruned.lower_bound as u64);
         if self.pruning.minimal() {
             return format!("proved: {moves}, no fewer than {trees} can decide the same");
         }
@@ -603,7 +605,7 @@ fn claim_words(original: &ModelFile, asked: Band, band: f64, probability: Option
                 are exact"
             .to_owned();
     }
-    let probability = probability.map(|interval| format!(" (probability {})", logistic::words(interval)));
+    let probability = probability.map(|interval| format!(" (probability {})", logistic::outside(interval)));
     let probability = probability.unwrap_or_default();
     let band = rounded_up(band);
     match original.ensemble().decision() {
