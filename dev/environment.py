@@ -47,7 +47,8 @@ def environment(group: str) -> pathlib.Path:
             if shutil.which(interpreter) is None:
                 raise OSError(f"the group {group} needs {interpreter}, which is not installed")
             subprocess.run([interpreter, "-m", "venv", folder], check=True)
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        # Python compiles a module when it is imported first; most of what is installed never is.
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
         subprocess.run([*pip, *wanted], check=True)
         stamp.write_text("\n".join(wanted))
     return python

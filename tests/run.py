@@ -64,6 +64,12 @@ def venv(group: str) -> str:
     return f"{sys.executable} dev/environment.py {group}"
 
 
+def marked(name: str) -> str:
+    """The files of Python tests that have this marker. Reading all of them would import every library."""
+    found = (path for path in sorted(ROOT.glob("python/tests/test_*.py")) if f"pytest.mark.{name}" in path.read_text(encoding="utf-8"))
+    return " ".join(path.relative_to(ROOT).as_posix() for path in found)
+
+
 TEST = [
     Part("venv", "`.venv`, with the group `test` of pyproject.toml", [venv("test")], in_test=True),
     Part(
@@ -109,7 +115,7 @@ TEST = [
     Part(
         "alone",
         "the Python tests that measure time or memory, with nothing beside them",
-        [f"{PYTHON} -m pytest -m 'alone and not full'"],
+        [f"{PYTHON} -m pytest -m 'alone and not full' {marked('alone')}"],
         after=("python",),
         in_test=True,
         alone=True,
@@ -122,7 +128,7 @@ RELEASE = "maturin develop --release --locked --quiet"
 # What is published: all members but the tests' crate and the two that make the Python module.
 PUBLISHED = "--workspace --exclude secateur-testkit --exclude secateur-wheel --exclude secateur-python"
 ALL = [
-    Part("full", "the Python tests that `make test` leaves out: every library on a cluster, long cases", [f"{PYTHON} -m pytest -m full"],
+    Part("full", "the Python tests that `make test` leaves out: every library on a cluster, long cases", [f"{PYTHON} -m pytest -m full {marked('full')}"],
          after=("alone",), alone=True),
     Part(
         "docs",

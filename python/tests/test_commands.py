@@ -8,6 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -141,6 +142,16 @@ def test_a_part_that_is_asked_for_brings_its_environment():
     assert [part.name for part in run.asked_for(["arm"])] == ["arm"]
     refused = subprocess.run([sys.executable, "tests/run.py", "nothing"], cwd=ROOT, capture_output=True, text=True)
     assert refused.returncode == 2 and "there is no part nothing; there are venv, build" in refused.stderr
+
+
+def test_no_unit_test_is_in_a_library_that_is_not_tested():
+    libraries = [
+        manifest.parent / "src"
+        for manifest in (ROOT / "crates").glob("*/*/Cargo.toml")
+        if tomllib.loads(manifest.read_text()).get("lib", {}).get("test", True) is False
+    ]
+    found = [path for folder in libraries for path in folder.rglob("*.rs") if re.search(r"#\[(cfg\()?test\b", path.read_text())]
+    assert len(libraries) >= 5 and not found, found
 
 
 def test_benchmarks_have_scripts_and_environments():

@@ -287,7 +287,7 @@ def large():
     """A forest whose packing takes a second and more."""
     random = np.random.default_rng(5)
     rows = random.normal(size=(4000, 6))
-    return secateur.load(RandomForestClassifier(150, n_jobs=2, random_state=0).fit(rows, random.integers(0, 2, 4000)))
+    return secateur.load(RandomForestClassifier(60, n_jobs=2, random_state=0).fit(rows, random.integers(0, 2, 4000)))
 
 
 def test_packing_shows_how_far_it_is_and_ends_when_the_time_is_over(large, capsys):

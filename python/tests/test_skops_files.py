@@ -1,5 +1,6 @@
 """skops archives of pipelines and of LightGBM's models: the libraries judge what comes back."""
 
+import functools
 import io
 import json
 import re
@@ -247,25 +248,30 @@ def test_steps_that_share_a_dtype_are_read(tmp_path):
     assert "__id__" not in str(refused.value)
 
 
+@functools.cache
 def lightgbm_models():
+    """One model of each kind, trained once for all tests."""
     X, y = WINE
     binary = np.where(y == 1, "one", "other")
-    yield "binary", lightgbm.LGBMClassifier(n_estimators=30, num_leaves=5, verbose=-1).fit(X, binary)
-    yield "three", lightgbm.LGBMClassifier(n_estimators=10, num_leaves=4, verbose=-1).fit(X, y * 10)
-    yield "ova", lightgbm.LGBMClassifier(n_estimators=6, num_leaves=4, objective="multiclassova", verbose=-1).fit(X, y)
-    yield "regressor", lightgbm.LGBMRegressor(n_estimators=6, num_leaves=4, verbose=-1).fit(X, y)
-    yield "ranker", lightgbm.LGBMRanker(n_estimators=6, num_leaves=4, verbose=-1).fit(X, y, group=[89, 89])
-    yield "booster", lightgbm.LGBMClassifier(n_estimators=6, num_leaves=4, verbose=-1).fit(X, binary).booster_
+    few = {"n_estimators": 6, "num_leaves": 4, "verbose": -1}
     stopped = lightgbm.LGBMClassifier(n_estimators=20, num_leaves=5, verbose=-1).fit(X, binary)
     stopped.booster_.best_iteration = 13
     assert (stopped.predict_proba(X) == stopped.predict_proba(X, num_iteration=13)).all()
     assert not (stopped.predict_proba(X) == stopped.predict_proba(X, num_iteration=20)).all()
-    yield "stopped", stopped
+    return {
+        "binary": lightgbm.LGBMClassifier(n_estimators=30, num_leaves=5, verbose=-1).fit(X, binary),
+        "three": lightgbm.LGBMClassifier(n_estimators=10, num_leaves=4, verbose=-1).fit(X, y * 10),
+        "ova": lightgbm.LGBMClassifier(objective="multiclassova", **few).fit(X, y),
+        "regressor": lightgbm.LGBMRegressor(**few).fit(X, y),
+        "ranker": lightgbm.LGBMRanker(**few).fit(X, y, group=[89, 89]),
+        "booster": lightgbm.LGBMClassifier(**few).fit(X, binary).booster_,
+        "stopped": stopped,
+    }
 
 
 @pytest.mark.parametrize("name", ["binary", "three", "ova", "regressor", "ranker", "booster", "stopped"])
 def test_a_model_of_lightgbm_is_read_and_written_in_its_archive(name, tmp_path):
-    model = dict(lightgbm_models())[name]
+    model = lightgbm_models()[name]
     X, _ = WINE
     rows = hostile(X)
     rows[::7, 3] = np.nan

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import wasmtime
+from command import ROOT
 from harness import assert_same_bits, hostile_rows
 from prunable import CASES, case
 
@@ -34,6 +35,29 @@ class Running:
             scores.append(np.frombuffer(bytes(memory.read(self.store, start, start + 8 * self.outputs()))))
             classes.append(self.__getattr__("class")())
         return np.array(scores), np.array(classes)
+
+
+def sections(module):
+    """The sections of a module, each with its number, but for those that start with 0: these hold names alone."""
+    found, at = [], 8
+    while at < len(module):
+        length, shift, start = 0, 0, at + 1
+        while True:
+            length |= (module[start] & 0x7F) << shift
+            shift, start = shift + 7, start + 1
+            if not module[start - 1] & 0x80:
+                break
+        found += [module[at : start + length]] if module[at] else []
+        at = start + length
+    return found
+
+
+def test_the_template_is_its_text(tmp_path):
+    source = ROOT / "crates" / "proof" / "source" / "src"
+    made = bytes(wasmtime.wat2wasm((source / "template.wat").read_text()))
+    stripped = tmp_path / "template.wasm"
+    stripped.write_bytes(made[:8] + b"".join(sections(made)))
+    assert stripped.read_bytes() == (source / "template.wasm").read_bytes(), f"template.wasm is not template.wat, which makes {stripped}"
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -54,6 +54,7 @@ pub use watch::{Pass, Status, Watch};
 pub use secateur_model::Domain;
 pub use secateur_oracle::Claim;
 
+use candidate::any_model::AnyModel;
 use secateur_formats::ModelFile;
 
 /// Prunes a model: the result decides as the original does, or keeps its scores up to an allowed
@@ -73,5 +74,6 @@ pub fn prune_model<M: Editable>(
     config: &Config,
     watch: &Watch,
 ) -> Result<Pruned<M>, PruneError> {
-    run::run(model, data, config, watch)
+    let pruned = run::run(&AnyModel::of(model), data, config, watch)?;
+    Ok(pruned.map_file(AnyModel::into_model))
 }

@@ -14,6 +14,7 @@ use secateur_formats::EditError;
 use secateur_model::Ensemble;
 use secateur_oracle::Claim;
 
+use crate::candidate::any_model::AnyModel;
 use crate::candidate::column::{columns, intercept};
 use crate::candidate::fold::{Limits, fold_for};
 use crate::candidate::plan::{Editable, refused_tree};
@@ -66,6 +67,18 @@ pub fn prune_unchecked<M: Editable>(
     scrutiny: Scrutiny,
     watch: &Watch,
 ) -> Result<Unchecked<M>, PruneError> {
+    let found = prune_any(&AnyModel::of(file), rows, config, scrutiny, watch)?;
+    let Unchecked { file, oracle_calls, points, cut_short } = found;
+    Ok(Unchecked { file: file.into_model(), oracle_calls, points, cut_short })
+}
+
+fn prune_any(
+    file: &AnyModel,
+    rows: &[f64],
+    config: &Config,
+    scrutiny: Scrutiny,
+    watch: &Watch,
+) -> Result<Unchecked<AnyModel>, PruneError> {
     if !file.ensemble().decision().is_classifier() || !matches!(config.claim, Claim::Decisions { .. }) {
         return Err(PruneError::NoClasses);
     }
@@ -98,7 +111,7 @@ pub fn prune_unchecked<M: Editable>(
             }
         };
         let weights = find(&mut search, judge);
-        let found = |file: M| Unchecked {
+        let found = |file: AnyModel| Unchecked {
             file,
             oracle_calls: search.oracle_calls,
             points: search.points.rows().len(),

@@ -12,6 +12,7 @@ use crate::bounds::indispensable::{ask_each, indispensable};
 use crate::bounds::known::{
     Known, cover_bound, evidence, lower_bound, with_opposite_corners, without_constant,
 };
+use crate::candidate::any_model::AnyModel;
 use crate::candidate::column::{Column, Intercept, columns, intercept};
 use crate::candidate::fold::{Limits, fold_for};
 use crate::candidate::plan::{Constants, Editable, Plan, refused_tree};
@@ -50,12 +51,12 @@ const LARGE: f64 = 4.5;
 /// there were no rows, and the smaller model is the answer: a linear program ends at an arbitrary
 /// vertex of what its points allow, so rows can lead it to a larger model, and no later pass makes
 /// up for that.
-pub(crate) fn run<M: Editable>(
-    file: &M,
+pub(crate) fn run(
+    file: &AnyModel,
     data: &[f64],
     config: &Config,
     watch: &Watch,
-) -> Result<Pruned<M>, PruneError> {
+) -> Result<Pruned<AnyModel>, PruneError> {
     let time = Time::between(Instant::now(), config.deadline, config.certifies);
     let (with, time) = run_once(file, data, config, time, watch)?;
     let done = with.lower_bound >= with.size[1].trees || is_spent(config, time.deadline(Duration::ZERO));

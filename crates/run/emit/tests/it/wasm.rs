@@ -111,27 +111,6 @@ fn random_models(rng: &mut Rng, count: usize) -> Vec<Ensemble> {
 }
 
 #[test]
-fn the_template_is_its_text() {
-    let made = wat::parse_str(include_str!("../../../../proof/source/src/template.wat")).unwrap();
-    // Names of functions and variables are in sections that start with 0.
-    let mut stripped = made[..8].to_vec();
-    let mut rest = &made[8..];
-    while !rest.is_empty() {
-        let digits = rest[1..].iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
-        let length = rest[1..=digits].iter().rev().fold(0, |sum, byte| sum << 7 | usize::from(byte & 0x7f));
-        let (section, behind) = rest.split_at(1 + digits + length);
-        if section[0] != 0 {
-            stripped.extend_from_slice(section);
-        }
-        rest = behind;
-    }
-    let place = common::folder("template").join("template.wasm");
-    std::fs::write(&place, &stripped).unwrap();
-    let ours: &[u8] = include_bytes!("../../../../proof/source/src/template.wasm");
-    assert!(stripped == ours, "template.wasm is not template.wat, which makes {}", place.display());
-}
-
-#[test]
 fn random_models_have_the_exact_bits() {
     let mut rng = Rng::with_seed(51);
     for (index, model) in random_models(&mut rng, 150).iter().enumerate() {

@@ -16,7 +16,7 @@ use crate::candidate::column::Column;
 use crate::candidate::fold::{Folded, Term, vote_weight};
 
 /// A model that can be edited as its format allows.
-pub trait Editable: Clone {
+pub trait Editable: Clone + 'static {
     /// The model.
     fn ensemble(&self) -> &Ensemble;
     /// The model with other trees and intercepts, as it reads back.

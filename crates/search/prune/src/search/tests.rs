@@ -6,6 +6,7 @@ use secateur_oracle::exact_class;
 use secateur_testkit::{Shape, edited, ensemble, every_row};
 
 use super::*;
+use crate::candidate::any_model::AnyModel;
 use crate::candidate::fold::unfolded;
 use crate::points::point::certain_winner;
 
@@ -53,16 +54,16 @@ fn columns(folded: &Folded) -> Vec<Column> {
 }
 
 /// Runs a test in a search without points.
-fn in_engine<T>(model: &Ensemble, test: impl FnOnce(&mut Search<'_, Plain>) -> T) -> T {
+fn in_engine<T>(model: &Ensemble, test: impl FnOnce(&mut Search<'_, AnyModel>) -> T) -> T {
     in_engine_for(Objective::Trees, model, test)
 }
 
 fn in_engine_for<T>(
     objective: Objective,
     model: &Ensemble,
-    test: impl FnOnce(&mut Search<'_, Plain>) -> T,
+    test: impl FnOnce(&mut Search<'_, AnyModel>) -> T,
 ) -> T {
-    let (file, watch) = (Plain(model.clone()), Watch::default());
+    let (file, watch) = (AnyModel::of(&Plain(model.clone())), Watch::default());
     let config = Config { objective, ..Config::default() };
     let folded = unfolded(model, &|| false).unwrap();
     let time = Time::between(Instant::now(), None, false);
@@ -72,7 +73,7 @@ fn in_engine_for<T>(
     test(&mut search)
 }
 
-fn decides_alike(search: &Search<'_, Plain>) -> bool {
+fn decides_alike(search: &Search<'_, AnyModel>) -> bool {
     let (model, other) = (search.problem.model, search.best.file.ensemble());
     every_row(&Grid::new(&[model, other]).unwrap()).all(|row| {
         let read: Vec<f64> = row.iter().map(|&value| model.intake().read(value).unwrap()).collect();
@@ -135,7 +136,7 @@ fn the_loop_learns_until_a_model_is_proved_and_sweeps_spare_it_questions() {
     assert!(calls[0] > 90 && calls[1] < calls[0] * 3 / 4, "{calls:?}");
 }
 
-fn draft(search: &Search<'_, Plain>, plan: &Plan) -> Draft {
+fn draft(search: &Search<'_, AnyModel>, plan: &Plan) -> Draft {
     let writer = Writer {
         file: search.problem.file,
         folded: search.problem.folded,
