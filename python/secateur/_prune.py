@@ -181,7 +181,6 @@ def prune(
     report: str | os.PathLike[str] | None = ...,
     progress: bool | Callable[[dict[str, Any]], None] | None = ...,
     seed: int = ...,
-    solver: str = ...,
     executor: Executor | None = ...,
     method: None = ...,
     size: None = ...,
@@ -209,7 +208,6 @@ def prune(
     time_limit: float | str | None = ...,
     threads: int | None = ...,
     seed: int = ...,
-    solver: str = ...,
 ) -> Unproved: ...
 
 
@@ -234,7 +232,6 @@ def prune(
     report: str | os.PathLike[str] | None = None,
     progress: bool | Callable[[dict[str, Any]], None] | None = None,
     seed: int = 0,
-    solver: str = "simplex",
     executor: Executor | None = None,
     method: str | None = None,
     size: int | None = None,
@@ -281,8 +278,7 @@ def prune(
       every input of the pipeline lands there; `result.domain` says what that is. False is every input.
     - `time_limit`: seconds, or "500ms", "30s", "10m", "2h"; the best model that is proved by then is the answer. Without it a fixed
       amount of work is done, the same on every machine, for at most five minutes; "none" is no limit.
-    - `threads`: all cores unless given. `seed`: where random choices start. `solver`: who solves the linear programs,
-      "simplex", "microlp", or "highs" where it was built in; what is proved does not depend on it.
+    - `threads`: all cores unless given. `seed`: where random choices start.
     - `executor`: any `concurrent.futures.Executor`, whose workers help with the certificate where that takes more than a second, as in
       `verify`. The questions of the search itself are short and stay here. The result is the same.
     - `certificate`: a path to write it to, or True to have it in the result.
@@ -319,7 +315,6 @@ def prune(
         "objective": _options.choice("objective", objective, _options.OBJECTIVES),
         "moves": _options.choice("moves", moves, _options.MOVES),
         "weight_per": None if weight_per is None else _options.choice("weight_per", weight_per, _options.UNITS),
-        "solver": _options.choice("solver", solver, _options.SOLVERS),
         "band": _options.band(band),
         "within": None if within is None else float(within),
         "keep_scores": _options.choice("keep", keep, _options.KEPT) == "scores",

@@ -233,7 +233,6 @@ def prune(
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
-    solver: str = "simplex",
     progress: Callable[[dict[str, Any]], None] | None = None,
     missing: bool = True,
     domain: tuple[str, list[Model]] | None = None,
@@ -261,7 +260,6 @@ def prune_without_proof(
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
-    solver: str = "simplex",
     missing: bool = True,
     domain: tuple[str, list[Model]] | None = None,
 ) -> dict[str, Any]: ...

@@ -19,7 +19,7 @@ use crate::verify::Limit;
 pub(crate) use ask::Ask;
 pub(crate) use diff::Diff;
 pub(crate) use pack::{Pack, SelfTest};
-pub(crate) use prune::{Keep, Method, Prune, Solver};
+pub(crate) use prune::{Keep, Method, Prune};
 pub(crate) use verify::{Verify, VerifyMany};
 
 /// Make tree ensembles faster or smaller, and prove that they still decide the same.

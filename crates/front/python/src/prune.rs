@@ -24,7 +24,7 @@ const STILL_THERE: Duration = Duration::from_millis(900);
 #[pyfunction]
 #[pyo3(signature = (
     model, rows=None, *, effort="thorough", objective="trees", moves="leaves", weight_per=None, band=None, within=None, keep_scores=false, threshold=None,
-    time_limit=None, threads=None, seed=0, solver="simplex", progress=None, missing=true, domain=None,
+    time_limit=None, threads=None, seed=0, progress=None, missing=true, domain=None,
     self_check=true, path=None, certificate=None, report=false, classes=Vec::new(), crew=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
@@ -43,7 +43,6 @@ pub(crate) fn prune<'py>(
     time_limit: Option<f64>,
     threads: Option<usize>,
     seed: u64,
-    solver: &str,
     progress: Option<Py<PyAny>>,
     missing: bool,
     domain: Option<GivenDomain>,
@@ -62,7 +61,6 @@ pub(crate) fn prune<'py>(
         objective: options::choice("objective", objective)?,
         moves: options::choice("moves", moves)?,
         weight_per: weight_per.map(|word| options::choice("weight_per", word)).transpose()?,
-        solver: options::solver(solver)?,
         claim: match within {
             Some(within) => Claim::Scores { within },
             None if keep_scores => secateur::prune::keep_scores(&model.file),

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use secateur_lp::LinearSolver;
+use secateur_lp::{Start, simplex};
 use secateur_model::Domain;
 use secateur_oracle::{Cancel, Claim};
 
@@ -112,7 +112,7 @@ pub struct Config {
     pub unit: Option<Unit>,
     /// The solver of the linear programs for weights. The oracle proves every model, so the solver
     /// affects only the time and which model is found.
-    pub solver: LinearSolver,
+    pub solver: Start,
     /// What the pruned model keeps of the original.
     pub claim: Claim,
     /// The inputs that the claim is about.
@@ -134,7 +134,7 @@ impl Default for Config {
             objective: Objective::Trees,
             moves: Moves::Leaves,
             unit: None,
-            solver: LinearSolver::default(),
+            solver: simplex,
             claim: Claim::default(),
             domain: Domain::everything(),
             deadline: None,

@@ -49,7 +49,6 @@ pub use points_only::{Scrutiny, Unchecked, prune_unchecked};
 pub use search::weight_program::Weights;
 pub use watch::{Pass, Status, Watch};
 
-pub use secateur_lp::LinearSolver;
 pub use secateur_model::Domain;
 pub use secateur_oracle::Claim;
 

@@ -22,8 +22,8 @@ use secateur_formats::{Edit, ModelFile};
 use secateur_model::{ClassId, Cut, Ensemble};
 use secateur_oracle::{Cancel, Claimed, CompareError, Judgement, Options, SearchBudget, has_inputs};
 pub use secateur_prune::{
-    Certificate, CertifyError, Choice, Claim, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass,
-    PruneError, Pruned, Size, Status, Unit, Watch,
+    Certificate, CertifyError, Choice, Claim, Effort, Fate, Moves, Objective, Outcome, Pass, PruneError,
+    Pruned, Size, Status, Unit, Watch,
 };
 use secateur_prune::{Config, certify, prune_model};
 

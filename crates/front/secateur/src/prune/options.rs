@@ -3,7 +3,7 @@
 use secateur_formats::{ModelFile, threshold_cut};
 use secateur_model::{ClassId, ClassLabels, Cut, Domain};
 use secateur_oracle::Crew;
-use secateur_prune::{Claim, Config, Effort, LinearSolver, Moves, Objective, Unit};
+use secateur_prune::{Claim, Config, Effort, Moves, Objective, Unit};
 
 use crate::budget::Budget;
 use crate::error::Error;
@@ -29,8 +29,6 @@ pub struct PruneOptions {
     /// What shares one weight; `None` means rounds with [`Moves::Weights`], trees with
     /// [`Moves::Leaves`].
     pub weight_per: Option<Unit>,
-    /// The solver of the linear programs. What is proved does not depend on it.
-    pub solver: LinearSolver,
     /// What the pruned model keeps: decisions, or scores up to a distance.
     pub claim: Claim,
     /// Decide by comparing the probability of class 1 with this number, instead of the library's
@@ -62,13 +60,12 @@ pub struct PruneOptions {
 
 impl Default for PruneOptions {
     fn default() -> Self {
-        let Config { effort, objective, moves, unit, solver, claim, domain, seed, .. } = Config::default();
+        let Config { effort, objective, moves, unit, claim, domain, seed, .. } = Config::default();
         Self {
             effort,
             objective,
             moves,
             weight_per: unit,
-            solver,
             claim,
             threshold: None,
             classes: Vec::new(),
@@ -100,13 +97,13 @@ impl PruneOptions {
             objective: self.objective,
             moves: self.moves,
             unit: self.weight_per,
-            solver: self.solver,
             claim: self.claim,
             domain: self.domain.clone(),
             deadline: budget.search_deadline(self.self_check),
             cancel: budget.cancel(),
             threads: threads(self.threads),
             seed: self.seed,
+            ..Config::default()
         }
     }
 }

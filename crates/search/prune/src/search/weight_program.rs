@@ -11,7 +11,7 @@
 //! paper uses bounds of one. All answers come from floating point and are hints: they decide
 //! nothing.
 
-use secateur_lp::{Growing, Limits, LinearSolver, Saved, Sign, Status};
+use secateur_lp::{Growing, Limits, Saved, Sign, Start, Status};
 
 use crate::candidate::column::Intercept;
 use crate::points::point::Demand;
@@ -112,7 +112,7 @@ pub(crate) struct WeightProgram {
 
 impl WeightProgram {
     /// A program without demands over the columns in `kept`.
-    pub(crate) fn new(solver: LinearSolver, costs: &[f64], kept: &[bool], terms: Terms) -> Self {
+    pub(crate) fn new(start: Start, costs: &[f64], kept: &[bool], terms: Terms) -> Self {
         let columns: Vec<usize> = (0..costs.len()).filter(|&column| kept[column]).collect();
         let mut prices: Vec<f64> = columns.iter().map(|&column| costs[column]).collect();
         let mut signs = vec![Sign::Nonnegative; columns.len()];
@@ -141,7 +141,7 @@ impl WeightProgram {
                 }
             }
         }
-        let program = solver.start(&prices, &signs);
+        let program = start(&prices, &signs);
         let unknowns = prices.len();
         Self { program, terms, columns, total: costs.len(), groups, scale, unknowns, raised: Vec::new() }
     }
