@@ -4,6 +4,7 @@
 
 prints what the table of a checkout must say; `python/tests/test_lines.py` compares. For another
 checkout, such as an older commit, give its crates: `python3 dev/lines.py FOLDER...` counts each.
+`python3 dev/lines.py crates/*/*/src` counts all crates, and their sum.
 """
 
 from __future__ import annotations
@@ -89,8 +90,11 @@ def trusted(sizes: dict[str, int], library: str) -> int:
 
 def main(folders: list[str]) -> None:
     if folders:
-        for folder in folders:
-            print(f"{of_folder(pathlib.Path(folder)):,} {folder}")
+        found = {folder: of_folder(pathlib.Path(folder)) for folder in folders}
+        for folder, size in found.items():
+            print(f"{size:,} {folder}")
+        if len(found) > 1:
+            print(f"{sum(found.values()):,} together")
         return
     sizes = parts()
     for name, size in sizes.items():

@@ -41,14 +41,6 @@ def linear(high: float) -> Axis:
     return Axis(0.0, count * step, [index * step for index in range(count + 1)])
 
 
-def logarithmic(low: float, high: float) -> Axis:
-    import math
-
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    last = max(last, first + 1)
-    return Axis(10.0**first, 10.0**last, [10.0**power for power in range(first, last + 1)], log=True)
-
-
 def _number(value: float) -> str:
     return f"{value:g}"
 

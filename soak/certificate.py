@@ -53,6 +53,10 @@ class Claim:
     """`None` in version 1."""
     cuts: tuple[float, ...] | None = None
     """Score and gap of the first model's cut, then of the second's, where decisions are at a threshold of the caller's."""
+    about: int = 0
+    """The first byte of version 2: 1 scores, 3 range, 4 class, 5 moves."""
+    said: tuple[Any, ...] = ()
+    """What is claimed of these: eps; the outputs, each with its limits; the classes and the cut; the columns and the effect."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,27 @@ class _Reader:
         wheres = tuple((self.take(32), self.number(), self.byte(), self.float()) for _ in range(self.number()))
         return Domain(missing, tuple(columns), tuple(groups), wheres)
 
+    def said(self, about: int) -> tuple[Any, ...]:
+        match about:
+            case 1:
+                return (self.float(),)
+            case 3:
+                outputs = []
+                for _ in range(self.number()):
+                    output, flags = self.number(), self.byte()
+                    outputs.append((output, *(self.float() if flags & bit else None for bit in (1, 2))))
+                return tuple(outputs)
+            case 4:
+                return self.ascending(), (self.float(), self.float()) if self.byte() else None
+            case 5:
+                columns, kind = self.ascending(), self.byte()
+                if kind == 0:
+                    return columns, kind, self.float()
+                if kind == 1:
+                    return columns, kind, self.float() if self.byte() else None, self.byte()
+                return columns, kind, self.number(), self.byte(), self.byte()
+        raise ValueError(f"a claim of the kind {about}")
+
     def step(self) -> Step:
         first = self.byte()
         kind, high = first & 7, first >> 3
@@ -161,11 +186,13 @@ class _Reader:
                 return "Crossing", self.number(), self.number(), self.float(), self.float()
             case 11:
                 return "End", self.number(), self.byte()
+            case 12:
+                return "ScoreSystem", self.number(), self.byte()
+            case 13:
+                return "ClassSystem", self.number()
+            case 14:
+                return "Shown", self.number(), tuple(self.float() for _ in range(self.number()))
         raise ValueError(f"step {first}")
-
-
-class OtherClaim(ValueError):
-    """A claim of a kind that is not written here."""
 
 
 def read(data: bytes) -> Certificate:
@@ -174,15 +201,17 @@ def read(data: bytes) -> Certificate:
         raise ValueError("no certificate")
     reader = _Reader(zlib.decompress(data[len(LINE) :]))
     about = reader.byte() if second else 0
-    if about not in (0, 2):
-        raise OtherClaim("a claim that is not about decisions")
-    original, pruned = reader.take(32), reader.take(32)
-    band = reader.float() if reader.byte() else None
-    domain = reader.domain() if second else None
-    scope = (1 - domain.missing) if domain is not None else reader.byte()
-    local = reader.byte()
-    cuts = tuple(reader.float() for _ in range(4)) if about == 2 else None
-    claim = Claim(original, pruned, band, scope, local, domain, cuts)
+    original, pruned = reader.take(32), reader.take(32) if about < 3 else b""
+    if about in (0, 2):
+        band = reader.float() if reader.byte() else None
+        domain = reader.domain() if second else None
+        scope = (1 - domain.missing) if domain is not None else reader.byte()
+        local = reader.byte()
+        cuts = tuple(reader.float() for _ in range(4)) if about == 2 else None
+        claim = Claim(original, pruned, band, scope, local, domain, cuts)
+    else:
+        said = reader.said(about)
+        claim = Claim(original, pruned, None, 0, 0, reader.domain(), None, about, said)
     steps: list[Step] = []
     while not steps or steps[-1][0] != "End":
         steps.append(reader.step())
@@ -241,12 +270,17 @@ def encode(step: Step) -> bytes:
         case "Join":
             return _headed(6, fields[0]) + _ascending(fields[1])
     kinds = ["Stack", "System", "Lens", "Meet", "Point", "Columns", "Cut", "Cover", "Branch", "Dual", "Crossing", "End"]
+    kinds += ["ScoreSystem", "ClassSystem", "Shown"]
     head = bytes([kinds.index(name) << 3])
     match name:
         case "Stack":
             return head + _ascending(fields[0]) + _ascending(fields[1])
-        case "System" | "End":
+        case "System" | "End" | "ScoreSystem":
             return head + b"".join(map(_number, fields[:-1])) + bytes([fields[-1] & 255])
+        case "ClassSystem":
+            return head + _number(fields[0])
+        case "Shown":
+            return head + _number(fields[0]) + _list(struct.pack("<d", value) for value in fields[1])
         case "Lens":
             return head + _list(map(_number, fields[0]))
         case "Meet":
@@ -285,6 +319,30 @@ def _domain(domain: Domain) -> bytes:
     return bytes([domain.missing]) + _list(map(column, domain.columns)) + _list(map(group, domain.groups)) + _list(wheres)
 
 
+def _said(claim: Claim) -> bytes:
+    def optional(value: float | None) -> bytes:
+        return b"\0" if value is None else b"\1" + struct.pack("<d", value)
+
+    match claim.about:
+        case 1:
+            return struct.pack("<d", *claim.said)
+        case 3:
+            outputs = []
+            for output, *limits in claim.said:
+                flags = sum(bit for bit, limit in zip((1, 2), limits) if limit is not None)
+                floats = b"".join(struct.pack("<d", limit) for limit in limits if limit is not None)
+                outputs.append(_number(output) + bytes([flags]) + floats)
+            return _list(outputs)
+        case 4:
+            allowed, cut = claim.said
+            return _ascending(allowed) + (b"\0" if cut is None else b"\1" + struct.pack("<dd", *cut))
+    columns, kind, *rest = claim.said
+    effect = [struct.pack("<d", rest[0])] if kind == 0 else [optional(rest[0]), bytes(rest[1:])]
+    if kind == 2:
+        effect = [_number(rest[0]), bytes(rest[1:])]
+    return _ascending(columns) + bytes([kind]) + b"".join(effect)
+
+
 def write(certificate: Certificate, *, count: bool = True) -> bytes:
     """The file. Unless told otherwise, the end has the right number of steps: what is wrong is to be found elsewhere."""
     claim, steps = certificate.claim, list(certificate.steps)
@@ -293,7 +351,9 @@ def write(certificate: Certificate, *, count: bool = True) -> bytes:
     band = b"\0" if claim.band is None else b"\1" + struct.pack("<d", claim.band)
     inputs = bytes([claim.scope]) if claim.domain is None else _domain(claim.domain)
     stream = claim.original + claim.pruned + band + inputs + bytes([claim.local])
-    if claim.domain is not None:
+    if claim.about:
+        stream = bytes([claim.about]) + claim.original + claim.pruned + _said(claim) + inputs
+    elif claim.domain is not None:
         # A claim about decisions, by the libraries' own rules or at cuts.
         stream = b"\0" + stream if claim.cuts is None else b"\2" + stream + struct.pack("<4d", *claim.cuts)
     line = LINE if claim.domain is None else LINE_2

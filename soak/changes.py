@@ -39,8 +39,8 @@ def _exchanged(steps: list[Step], random: np.random.Generator) -> list[Step]:
 
 
 def _sections(steps: list[Step]) -> list[tuple[int, int]]:
-    """Where the proof of each pair of classes begins and ends."""
-    starts = [index for index, step in enumerate(steps) if step[0] == "System"]
+    """Where the proof of each system begins and ends."""
+    starts = [index for index, step in enumerate(steps) if step[0] in ("System", "ScoreSystem", "ClassSystem")]
     return list(zip(starts, starts[1:] + [len(steps) - 1]))
 
 
@@ -79,11 +79,11 @@ def _system(steps: list[Step], random: np.random.Generator) -> list[Step] | None
 def _weakened(steps: list[Step], random: np.random.Generator) -> list[Step] | None:
     """A system shown to be empty by less: lenses of zeros, of one row, of the negation by wrapping round."""
     at = _pick(steps, random, "Lens")
-    if at is None:
+    if at is None or not steps[at][1]:
         return None
     rows = list(steps[at][1])
     which = int(random.integers(6))
-    index = int(random.integers(len(rows))) if rows else 0
+    index = int(random.integers(len(rows)))
     if which == 0:
         rows = [0] * len(rows)
     elif which == 1:

@@ -20,6 +20,7 @@ from typing import Any
 
 import chains
 import kernels
+import others
 import pipelines
 import tables
 from families import FAMILIES
@@ -35,6 +36,7 @@ EDGES: dict[str, Callable[[int], Seen]] = {
     "replaced methods": pipelines.replaced,
     "deep chains": chains.chains,
     "two proof kernels": kernels.agree,
+    "claims about scores and one model": others.others,
 }
 
 # The shares of the time that models and the edges have; the rest is for certificates.

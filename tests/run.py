@@ -241,6 +241,17 @@ ALL = [
         alone=True,
         after=("full",),
     ),
+    Part(
+        "mlflow",
+        "the guide's page about MLflow, with MLflow itself",
+        [
+            venv("mlflow"),
+            f"VIRTUAL_ENV={ROOT}/target/mlflow-venv target/mlflow-venv/bin/{RELEASE}",
+            "target/mlflow-venv/bin/python python/tests/test_mlflow.py",
+        ],
+        alone=True,
+        after=("full",),
+    ),
 ]
 # Parts that run only when they are asked for by name.
 NAMED = [

@@ -54,10 +54,25 @@ def _direction(
         for column, value in other:
             model.costs[column] += value
     solver = model.solver()
+    seconds = run_for(solver, limit)
+    status = solver.getModelStatus()
+    information = solver.getInfo()
+    nodes = max(int(information.mip_node_count), 0)
+    if status == highspy.HighsModelStatus.kInfeasible:
+        return Separation("proved", seconds, nodes)
+    if status == highspy.HighsModelStatus.kOptimal:
+        reached = form == "feasibility" or information.objective_function_value - sign * intercept >= EPSILON
+        return Separation("violated" if reached else "proved", seconds, nodes)
+    return Separation("limit", seconds, nodes)
+
+
+def run_for(solver: highspy.Highs, limit: float) -> float:
+    """Runs the solver on one thread for at most this many seconds of processor time, and returns how many it took.
+
+    The limit is on processor time, because other work on the machine must not count against the MILP; the clock on the
+    wall only guards against a solver that never asks."""
     solver.setOptionValue("threads", 1)
     solver.setOptionValue("parallel", "off")
-    # The limit is on processor time, because other work on the machine must not count against the MILP; the clock on
-    # the wall only guards against a solver that never asks.
     started = time.process_time()
     solver.setOptionValue("time_limit", 20.0 * limit)
 
@@ -68,16 +83,7 @@ def _direction(
     solver.cbMipInterrupt.subscribe(interrupt)
     solver.cbSimplexInterrupt.subscribe(interrupt)
     solver.run()
-    seconds = time.process_time() - started
-    status = solver.getModelStatus()
-    information = solver.getInfo()
-    nodes = max(int(information.mip_node_count), 0)
-    if status == highspy.HighsModelStatus.kInfeasible:
-        return Separation("proved", seconds, nodes)
-    if status == highspy.HighsModelStatus.kOptimal:
-        reached = form == "feasibility" or information.objective_function_value - sign * intercept >= EPSILON
-        return Separation("violated" if reached else "proved", seconds, nodes)
-    return Separation("limit", seconds, nodes)
+    return time.process_time() - started
 
 
 class _Builder:

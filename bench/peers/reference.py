@@ -16,12 +16,11 @@ import highspy
 import numpy as np
 
 from instances import PlainModel
-from milp import _Builder
+from milp import _Builder, run_for
 
 SCALE = 1e5
 EPSILON = 1e-6
 TOLERANCE = 1e-4
-ACTIVE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -96,18 +95,7 @@ def _separate(plain: PlainModel, original, constant: float, weights, sign: float
     for column, value, weight in model.leaves(weights):
         model.costs[column] -= sign * weight * value
     solver = model.solver()
-    solver.setOptionValue("threads", 1)
-    solver.setOptionValue("parallel", "off")
-    started = time.process_time()
-    solver.setOptionValue("time_limit", 20.0 * limit)
-
-    def interrupt(event: highspy.highs.HighsCallbackEvent) -> None:
-        if time.process_time() - started >= limit:
-            event.interrupt()
-
-    solver.cbMipInterrupt.subscribe(interrupt)
-    solver.cbSimplexInterrupt.subscribe(interrupt)
-    solver.run()
+    run_for(solver, limit)
     status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kInfeasible:
         return None, True

@@ -23,20 +23,10 @@ warnings.simplefilter("ignore")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scores"))
 
 import numpy as np
-from tables import CHECKOUT, fitted, training_rows
+from tables import CHECKOUT, QUANTISED, fitted, training_rows
 
 import secateur
 
-# Dataset, learner, kind: those of `python -m bench scores`.
-MODELS = [
-    ("FICO", "XGBoost", "classifier"),
-    ("Pima-Diabetes", "XGBoost", "regressor"),
-    ("Pima-Diabetes", "LightGBM", "classifier"),
-    ("ELEC2", "LightGBM", "regressor"),
-    ("Breast-Cancer-Wisconsin", "GradientBoosting", "classifier"),
-    ("COMPAS-ProPublica", "GradientBoosting", "regressor"),
-    ("Seeds", "RandomForest", "regressor"),
-]
 LOOP = """
 #include "model.h"
 void all(const %(kind)s *rows, int32_t *sums, int *classes, long count);
@@ -112,7 +102,7 @@ def main() -> None:
         "| model | bits | bytes of tables, exact | quantised | trees | U | L | U/L | ended | farther | changed | in U | seconds (CPU) | wall |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|",
     )
-    for name, learner, kind in MODELS:
+    for name, learner, kind in QUANTISED:
         if options.only not in f"{name} {learner} {kind}":
             continue
         rows, target = training_rows(name, options.datasets, kind)

@@ -19,21 +19,11 @@ from pathlib import Path
 warnings.simplefilter("ignore")
 
 import numpy as np
-from tables import CHECKOUT, LEARNERS, fitted, training_rows
+from tables import CHECKOUT, LEARNERS, QUANTISED, fitted, training_rows
 
 import secateur
 
 EPSILONS = [0.01, 0.05, 0.1]
-# Dataset, learner, kind: 100 trees of depth 6.
-QUANTISED = [
-    ("FICO", "XGBoost", "classifier"),
-    ("Pima-Diabetes", "XGBoost", "regressor"),
-    ("Pima-Diabetes", "LightGBM", "classifier"),
-    ("ELEC2", "LightGBM", "regressor"),
-    ("Breast-Cancer-Wisconsin", "GradientBoosting", "classifier"),
-    ("COMPAS-ProPublica", "GradientBoosting", "regressor"),
-    ("Seeds", "RandomForest", "regressor"),
-]
 DEEP = [
     ("Pima-Diabetes", "XGBoost"),
     ("Pima-Diabetes", "LightGBM"),

@@ -17,6 +17,16 @@ from sklearn.model_selection import train_test_split
 from xgboost import XGBClassifier, XGBRegressor
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+# Dataset, learner, kind: the models with quantised leaves.
+QUANTISED = [
+    ("FICO", "XGBoost", "classifier"),
+    ("Pima-Diabetes", "XGBoost", "regressor"),
+    ("Pima-Diabetes", "LightGBM", "classifier"),
+    ("ELEC2", "LightGBM", "regressor"),
+    ("Breast-Cancer-Wisconsin", "GradientBoosting", "classifier"),
+    ("COMPAS-ProPublica", "GradientBoosting", "regressor"),
+    ("Seeds", "RandomForest", "regressor"),
+]
 # A column with more values than this is worth predicting.
 MANY_VALUES = 20
 

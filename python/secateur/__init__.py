@@ -1,4 +1,4 @@
-"""Makes tree ensembles faster or smaller, and proves that they still decide the same.
+"""Fast, small, sure: make tree ensembles faster or smaller, and prove that they still decide the same.
 
 Three doors, and a call that says which one helps your model:
 

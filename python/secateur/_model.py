@@ -213,8 +213,18 @@ def _pipeline(pipeline: Any) -> Subject:
 
     before = pipeline[:-1] if len(pipeline.steps) > 1 else None
     return Subject(
-        inner.model, rebuild=lambda pruned: _with_last_step(pipeline, inner.rebuild(pruned)), rows=rows, before=before
+        inner.model.shown_with(_names_after(before)), rebuild=lambda pruned: _with_last_step(pipeline, inner.rebuild(pruned)), rows=rows, before=before
     )
+
+
+def _names_after(before: Any) -> list[str]:
+    """What the steps call the columns that they return; nothing where they do not say, or were fitted without names."""
+    if not hasattr(before, "feature_names_in_"):
+        return []
+    try:
+        return [str(name) for name in before.get_feature_names_out()]
+    except Exception:  # noqa: BLE001 - steps of users may fail in any way, and no answer depends on names
+        return []
 
 
 def same_inputs(first: Subject, second: Subject) -> None:

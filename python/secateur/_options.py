@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from secateur._errors import OptionError
-from secateur._secateur import EFFORTS as EFFORTS, MOVES as MOVES, OBJECTIVES as OBJECTIVES, UNITS as UNITS
+from secateur._secateur import EFFORTS as EFFORTS, MOVES as MOVES, OBJECTIVES as OBJECTIVES, UNITS as UNITS, did_you_mean
 
 KEPT = ("decisions", "scores")
 METHODS = ("ic", "imd", "drep", "rows", "boxes")
@@ -20,7 +20,8 @@ def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in allowed:
         listed = ", ".join(repr(word) for word in allowed[:-1])
-        raise OptionError(f"{name} must be {listed} or {allowed[-1]!r}, not {value!r}")
+        meant = did_you_mean(value, list(allowed)) if isinstance(value, str) else ""
+        raise OptionError(f"{name} must be {listed} or {allowed[-1]!r}, not {value!r}{meant}")
     return value
 
 

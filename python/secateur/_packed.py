@@ -270,7 +270,7 @@ class PackedModel:
         wrapper in the `.js` and a page that predicts in the `.html` beside it.
 
         Source is for machines without any library: `NAME_raw(row, scores)` gives the raw scores with the library's own bits, `NAME_class(row)`
-        the position of the class in `classes_`; in Rust `raw(&row)` and `class(&row)`, in JavaScript `(await load()).raw(row)` and `.predict(row)`. `name` is what the names in C start with (`model` unless given), `test` the
+        the position of the class in `classes_`; in Rust `raw(&row)` and `class(&row)`, in JavaScript `(await load()).raw(row)` and `.predict(row)`. `name` is what the names in C start with (that of the file unless given), `test` the
         path of a program that tests the source on the machine that it runs on. `certificate` is where the certificate goes, for `secateur-check` and
         `secateur.check`: of source, that it is the model that was given to `pack`; of a model that was loaded from a file, that file.
 
@@ -320,7 +320,6 @@ class PackedModel:
         for other, what, start in _beside_source(file):
             _own(f"{stem}.{other}", what, start)
         model = self._model() if self._original is None else self._original
-        name = "model" if name is None else name
         facts: dict[str, Any] | None = None
         if bits is None:
             source, beside, proof, program = _source(model, file, name, keys, layout, probabilities, test is not None)

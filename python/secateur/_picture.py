@@ -31,16 +31,16 @@ _KEPT, _MERGED, _GONE = "#2a7f62", "#d08c1d", "#d9d9d9"
 
 def summary(result: Pruning) -> str:
     """The result in a line."""
-    words = f"{result.trees_before} -> {result.trees_after} trees"
+    words = f"{result.trees_before:,} -> {result.trees_after:,} trees"
     if result.leaves_before != result.leaves_after:
-        words += f", {result.leaves_before} -> {result.leaves_after} leaves"
+        words += f", {result.leaves_before:,} -> {result.leaves_after:,} leaves"
     words += f"; {_outcome(result)}"
     words += _INPUTS[result.scope]
     if result.outcome != "already_minimal" and not (result.unchanged and result.minimal):
         if result.minimal:
             words += ", and no smaller number of trees can"
         elif result.lower_bound:
-            words += f"; at least {result.lower_bound} trees are needed"
+            words += f"; at least {result.lower_bound:,} trees are needed"
     claimed = f"scores within {result.within:.3g}" if result.band is None else f"band {result.band:.3g}"
     helps = "" if result.pack is None else f"; pack(model): {result.pack['bytes']:,} bytes"
     return f"{words}; {claimed}, {result.seconds:.2f} s{helps}"
@@ -60,14 +60,14 @@ def _outcome(result: Pruning) -> str:
 def html(result: Pruning) -> str:
     """The result for a notebook."""
     rows = [
-        ("trees", f"{result.trees_before} &rarr; <b>{result.trees_after}</b>"),
-        ("leaves", f"{result.leaves_before} &rarr; {result.leaves_after}"),
+        ("trees", f"{result.trees_before:,} &rarr; <b>{result.trees_after:,}</b>"),
+        ("leaves", f"{result.leaves_before:,} &rarr; {result.leaves_after:,}"),
     ]
     if result.bytes_before is not None:
         rows.append(("bytes", f"{result.bytes_before:,} &rarr; {result.bytes_after:,}"))
     if result.lower_bound is not None:
         needed = "as many are needed" if result.minimal else "not known to be the least"
-        rows.append(("at least", f"{result.lower_bound} trees ({needed})"))
+        rows.append(("at least", f"{result.lower_bound:,} trees ({needed})"))
     rows += [
         ("claim", _html.escape(result.claim)),
         ("checked", "by the independent checker" if result.checked else "no: the search's word alone"),

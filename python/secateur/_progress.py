@@ -68,7 +68,7 @@ def _share_bar(what: str) -> tuple[News, Callable[[], None]]:
 def words(status: dict[str, Any], trees: int) -> str:
     """A status in a line."""
     best = trees if status["best"] is None else status["best"]
-    return f"{status['pass']}: {best} of {trees} trees, at least {status['lower_bound']}, {status['points']} points"
+    return f"{status['pass']}: {best:,} of {trees:,} trees, at least {status['lower_bound']:,}, {status['points']:,} points"
 
 
 def _logged(show: News | None) -> News:
@@ -94,10 +94,9 @@ def _bar(trees: int) -> tuple[News, Callable[[], None]]:
     bar = tqdm(total=trees, desc="secateur", unit="tree", bar_format="{desc} |{bar}| {elapsed}{postfix}")
 
     def show(status: dict[str, Any]) -> None:
-        # Full when the lower bound is reached.
+        # Full when the lower bound is reached: trees that went, and trees that are proved to be needed.
         best = trees if status["best"] is None else status["best"]
-        bar.total = max(trees - status["lower_bound"], 1)
-        bar.n = min(trees - best, bar.total)
+        bar.n = max(trees - best + status["lower_bound"], 0)
         bar.set_postfix_str(words(status, trees), refresh=False)
         bar.refresh()
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from secateur._secateur import InputError, Model, Packed
+from secateur._secateur import InputError, Model, Packed, did_you_mean
 
 # More rows teach the search nothing.
 MOST = 100_000
@@ -480,6 +480,7 @@ def _matched(columns: dict[str, Any], reader: Reader) -> dict[str, Any]:
         f"X has no column {_listed(missing)}, which the model needs"
         + (f"; the model does not know {_listed(extra)}" if extra else "")
         + f". X has {len(columns)} columns, the model has {len(reader.names)}; if they are the model's in its order, give X.to_numpy()"
+        + did_you_mean(missing[0], extra)
     )
 
 

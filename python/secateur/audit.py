@@ -1,6 +1,7 @@
 """Judges what a certificate rests on by the libraries themselves, without our readers.
 
     python -m secateur.audit ORIGINAL PRUNED CERTIFICATE [--kernel] [--inputs N] [--seed N] [--dump DIR]
+    python -m secateur.audit MODEL CERTIFICATE ...       if the certificate is about one model
 
 `secateur-check --dump` writes the problems that it solved. This tool loads both models with their own libraries, takes trees
 and exact leaf values from there, and compares: every tree as a whole, every row with the definition of the claim, and on
@@ -22,8 +23,8 @@ import tempfile
 from fractions import Fraction
 from typing import Any, Callable
 
-from ._audit import compare, dump
-from ._audit.compare import Claim, Differs, Found, Grid, Inputs, Pair
+from ._audit import compare, dump, one
+from ._audit.compare import Claim, Decisions, Differs, Found, Grid, Inputs, Pair
 from ._audit.live import Live, NotJudged
 
 LIBRARIES = {"xgboost": "XGBoost", "lightgbm": "LightGBM", "catboost": "CatBoost", "sklearn": "ScikitLearn", "onnx": "Onnx"}
@@ -74,8 +75,8 @@ def check_and_dump(files: list[pathlib.Path], folder: pathlib.Path) -> tuple[dic
 def claim_of(said: dict) -> Claim:
     """The claim, if it is one that this tool judges."""
     claim = said["claim"]
-    if claim["about"] != "decisions":
-        raise NotJudged("a claim about scores; the audit is about decisions")
+    if claim["about"] == "scores":
+        raise NotJudged("a claim about the scores of two models")
     if claim["cuts"] is not None:
         raise NotJudged("a claim about decisions at a threshold of its own")
     if claim["scope"] not in ("all", "f32", "no_missing", "f32_no_missing"):
@@ -83,39 +84,60 @@ def claim_of(said: dict) -> Claim:
     labels = claim["labels"]
     if labels["by_code"] or labels["unplaced"]:
         raise NotJudged("a claim in which category labels are matched by code")
-    band = claim["band"]
-    return Claim(None if band["exact"] else Fraction(band["score"]), "no_missing" not in claim["scope"])
+    missing = "no_missing" not in claim["scope"]
+    if claim["about"] == "decisions":
+        return Decisions(missing, band=_band(claim["band"]))
+    about = claim["one_model"]
+    match claim["about"]:
+        case "range":
+            limits = [
+                (own["output"], side, Fraction(own[name]))
+                for own in about["range"]
+                for side, name in (("above", "at_most"), ("below", "at_least"))
+                if own[name] is not None
+            ]
+            return one.Range(missing, limits=limits)
+        case "class":
+            return one.Classes(missing, allowed=tuple(about["classes"]))
+    moved, effect = tuple(about["columns"]), about["effect"]
+    if "decisions" in effect:
+        return Decisions(missing, moved, band=_band(effect["decisions"]))
+    if effect["scores"] == "apart":
+        return one.Apart(missing, moved, within=Fraction(effect["within"]))
+    return one.Rises(missing, moved, effect["output"], effect["scores"] == "never rise", effect["bits"])
+
+
+def _band(said: dict) -> Fraction | None:
+    return None if said["exact"] else Fraction(said["score"])
 
 
 def judge(pair: Pair, folder: pathlib.Path, inputs: int = 2000, seed: int = 0) -> Found:
     """Compares every problem of a dump with both models."""
     found = Found()
     paths = sorted(folder.glob("*.problem"))
-    classes = pair.models[0].classes
-    expected = [(winner, other) for winner in range(classes) for other in range(classes) if winner != other]
+    expected = pair.claim.questions(pair)
     problems = [dump.read(path) for path in paths]
     asked = [problem.question for problem in problems]
     if asked != expected:
-        found.differs(
-            "questions", f"The claim needs {len(expected)} problems, one for each ordered pair of classes; the dump has {asked}."
-        )
+        found.differs("questions", f"The claim needs the {len(expected)} problems {expected}; the dump has {asked}.")
         return found
-    known: tuple[Any, Grid, Inputs] | None = None
+    known: tuple[Any, Grid] | None = None
     try:
+        rows = Inputs(pair, compare.make_inputs(pair, inputs, seed), found)
+        pair.claim.kept(pair, rows, found)
+        if not problems:
+            one.tree_by_tree(pair, found)
         for problem in problems:
             found.problems += 1
             # All problems of a dump have the same grid; where they do not, each is looked at anew.
             head = problem.columns, repr(problem.witnesses)
             if known is None or known[0] != head:
-                grid = Grid(pair, problem, found)
-                rows = compare.make_inputs(pair, grid, inputs, seed)
-                known = head, grid, Inputs(pair, rows, found)
-                compare.decided_as_claimed(pair, known[2], found)
-            _, grid, known_inputs = known
+                known = head, Grid(pair, problem, found)
+            _, grid = known
             compare.same_trees(pair, problem, grid, found)
             compare.same_rows(pair, problem, found)
-            compare.at_inputs(pair, problem, grid, known_inputs, found)
-            compare.excused_alike(pair, problem, found)
+            compare.at_inputs(pair, problem, grid, rows, found)
+            compare.excused(pair, problem, found)
     except Differs:
         pass
     return found
@@ -132,19 +154,24 @@ def kernel_code(folder: pathlib.Path) -> int:
 
 def words(pair: Pair, found: Found, bounds: bool) -> str:
     """What was compared, in sentences."""
-    original, pruned = pair.models
-    band = "about exact sums" if pair.claim.band is None else f"with the band {float(pair.claim.band)!r}"
+    original = pair.models[0]
+    loaded = f"The model was loaded with {original.library}: {len(original.trees)} trees"
+    if not pair.one_model:
+        pruned = pair.models[1]
+        loaded = (
+            f"The original was loaded with {original.library}, the pruned model with {pruned.library}: {len(original.trees)} and "
+            f"{len(pruned.trees)} trees"
+        )
     lines = [
-        f"The certificate claims that the pruned model decides as the original ({band}). secateur-check accepts it.",
-        f"The original was loaded with {original.library}, the pruned model with {pruned.library}: {len(original.trees)} and "
-        f"{len(pruned.trees)} trees, {original.classes} classes, {pair.width} columns.",
+        f"The certificate claims that {pair.claim.words()}. secateur-check accepts it.",
+        f"{loaded}, {original.classes} classes, {original.width} columns.",
         f"Cells: in {found.columns} columns that some split looks at, each of {found.classes_of_values} classes of values has one.",
         f"Trees: {found.trees} trees of {found.problems} problems were followed through all cells, with {found.splits} splits and "
         f"{found.leaves} leaves.",
         f"Rows: {found.rows} rows were computed anew from the definition of the claim.",
         f"Inputs: on {found.inputs} inputs ({found.at_missing} with missing values) the libraries said which leaves are reached "
         f"({found.leaves_reached} different ones); each row was compared with the definition on each input, {found.rows_at_inputs} "
-        f"times; {found.rows_held} times it held. On {found.in_claim} of these inputs the claim says what is decided.",
+        f"times; {found.rows_held} times it held. On {found.in_claim} of these inputs the claim says {pair.claim.says}.",
         f"Excused: {found.excused} cells.",
     ]
     if bounds:
@@ -162,7 +189,8 @@ def words(pair: Pair, found: Found, bounds: bool) -> str:
 
 
 def run(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
-    files = [pathlib.Path(path) for path in (arguments.original, arguments.pruned, arguments.certificate)]
+    given = [arguments.original, arguments.pruned, arguments.certificate]
+    files = [pathlib.Path(path) for path in given if path is not None]
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(arguments.dump or temporary)
         said, code = check_and_dump(files, folder)
@@ -170,13 +198,13 @@ def run(arguments: argparse.Namespace, say: Callable[[str], None]) -> int:
             say(f"secateur-check does not accept the certificate ({said['verdict']}): {said['message']}\n")
             return code
         claim = claim_of(said)
-        if said["claim"]["systems"] == 0:
+        if said["claim"]["systems"] == 0 and len(files) == 3:
             found = Found()
             compare.same_models(load(files[0]), load(files[1]), found)
             say("The certificate has no problems, since it says that both models are the same.\n")
             say("".join(f"- {sentence}\n" for sentence in found.differences) or "Both libraries have the same trees. Everything agrees.\n")
             return 1 if found.differences else 0
-        pair = Pair(load(files[0]), load(files[1]), claim)
+        pair = Pair(load(files[0]), load(files[1]) if len(files) == 3 else None, claim)
         found = judge(pair, folder, arguments.inputs, arguments.seed)
         say(words(pair, found, (folder / "bounds.proof").exists()))
         code = 1 if found.differences else 0
@@ -194,8 +222,8 @@ def main(words_given: list[str] | None = None) -> int:
         prog="python -m secateur.audit",
         description="Compares the problems behind a certificate with two models as their own libraries have them.",
     )
-    parser.add_argument("original")
-    parser.add_argument("pruned")
+    parser.add_argument("original", help="or the one model that the certificate is about")
+    parser.add_argument("pruned", nargs="?")
     parser.add_argument("certificate")
     parser.add_argument("--kernel", action="store_true", help="also check the proofs with the kernel written in Python")
     parser.add_argument("--inputs", type=int, default=2000, metavar="N", help="random inputs, beside two for each leaf (2000)")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.compose import ColumnTransformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import (
@@ -78,6 +78,27 @@ def test_what_a_step_gives_is_in_its_domain(name, dtype):
         assert (pruned.predict(rows) == classes).all()
         given += 1
     assert given or name in ("clipped beyond float16", "codes in float16")
+
+
+def test_claims_speak_of_the_names_that_the_steps_give(tmp_path):
+    random = np.random.default_rng(0)
+    X = pd.DataFrame({"age": random.integers(18, 80, 300), "colour": random.choice(["red", "green", "blue"], 300)})
+    y = (X["age"] > 40) ^ (X["colour"] == "red")
+    encode = ColumnTransformer([("is", OneHotEncoder(), ["colour"]), ("has", "passthrough", ["age"])])
+    pipeline, other = (Pipeline([("encode", encode), ("trees", AdaBoostClassifier(n_estimators=n))]).fit(X, y) for n in (30, 2))
+    result = secateur.prune(pipeline, certificate=tmp_path / "proof.cert")
+    words = "exactly one of is__colour_blue, is__colour_green, is__colour_red is 1, the others 0"
+    assert str(secateur.Domain.from_pipeline(pipeline)) == words
+    assert words in " ".join(str(result).split())
+    # The names are for people: the certificate is about the same model as without them, and both names are known in domains.
+    assert secateur.load(pipeline[-1]).digest == secateur.load(pipeline).digest
+    assert secateur.check(pipeline[-1], result.model[-1], tmp_path / "proof.cert")
+    for name in ("has__age", "f3", "3"):
+        told = secateur.verify(pipeline, other, domain=secateur.Domain(columns={name: {"min": 30, "max": 50}}))
+        assert told.different and 30 <= told.counterexample[3] <= 50 and "has__age" in str(told)
+    # A step that gives no names changes nothing.
+    plain = Pipeline([("own", FunctionTransformer()), ("trees", AdaBoostClassifier(n_estimators=3))]).fit(X[["age"]].to_numpy(), y)
+    assert secateur.load(plain).feature_names == ["f0"]
 
 
 def test_settings_count_as_they_are_now():

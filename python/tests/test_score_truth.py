@@ -97,61 +97,43 @@ def session(data: bytes) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(data, settings, providers=["CPUExecutionProvider"])
 
 
-def regressor(family: str, random: np.random.Generator, rows, target):
-    seed, trees, depth = int(random.integers(1 << 30)), int(random.integers(1, 9)), int(random.integers(1, 4))
+def trained(family: str, kind: str, most: int, random: np.random.Generator, rows, target):
+    """A model of fewer than `most` trees; the kind is the end of its class's name."""
+    seed, trees, depth = int(random.integers(1 << 30)), int(random.integers(1, most)), int(random.integers(1, 4))
     if family == "xgboost":
-        return xgboost.XGBRegressor(n_estimators=trees, max_depth=depth, n_jobs=1, random_state=seed).fit(rows, target)
-    if family == "lightgbm":
-        return lightgbm.LGBMRegressor(
+        made = getattr(xgboost, f"XGB{kind}")(n_estimators=trees, max_depth=depth, n_jobs=1, random_state=seed)
+    elif family == "lightgbm":
+        made = getattr(lightgbm, f"LGBM{kind}")(
             n_estimators=trees, max_depth=depth, min_child_samples=5, n_jobs=1, verbosity=-1, random_state=seed
-        ).fit(rows, target)
-    if family == "boosting":
-        return ensemble.GradientBoostingRegressor(n_estimators=trees, max_depth=depth, random_state=seed).fit(rows, target)
-    if family == "histogram":
-        return ensemble.HistGradientBoostingRegressor(
+        )
+    elif family == "boosting":
+        made = getattr(ensemble, f"GradientBoosting{kind}")(n_estimators=trees, max_depth=depth, random_state=seed)
+    elif family == "histogram":
+        made = getattr(ensemble, f"HistGradientBoosting{kind}")(
             max_iter=trees, max_depth=depth, min_samples_leaf=5, random_state=seed
-        ).fit(rows, target)
-    if family == "catboost":
+        )
+    elif family == "catboost":
         policy = str(random.choice(["SymmetricTree", "Depthwise"]))
-        return catboost.CatBoostRegressor(
+        made = getattr(catboost, f"CatBoost{kind}")(
             iterations=trees, depth=depth, random_seed=seed, grow_policy=policy, **CATBOOST
-        ).fit(rows, target)
-    if family == "onnx":
-        return Converted(regressor(str(random.choice(SOURCES)), random, rows, target), random.random() < 0.5)
-    if family == "forest":
-        return ensemble.RandomForestRegressor(trees, max_depth=depth, random_state=seed, n_jobs=1).fit(rows, target)
-    return tree.DecisionTreeRegressor(max_depth=depth, random_state=seed).fit(rows, target)
+        )
+    elif family == "onnx":
+        source = trained(str(random.choice(SOURCES)), kind, most, random, rows, target)
+        return Converted(source, random.random() < 0.5)
+    elif family == "forest":
+        made = getattr(ensemble, f"RandomForest{kind}")(trees, max_depth=depth, random_state=seed, n_jobs=1)
+    else:
+        made = getattr(tree, f"DecisionTree{kind}")(max_depth=depth, random_state=seed)
+    return made.fit(rows, target)
+
+
+def regressor(family: str, random: np.random.Generator, rows, target):
+    return trained(family, "Regressor", 9, random, rows, target)
 
 
 def classifier(family: str, random: np.random.Generator, rows, target):
     classes = np.digitize(target, np.quantile(target, [0.5] if random.random() < 0.6 else [0.33, 0.66]))
-    return classifier_of(family, random, rows, classes)
-
-
-def classifier_of(family: str, random: np.random.Generator, rows, classes):
-    seed, trees, depth = int(random.integers(1 << 30)), int(random.integers(1, 7)), int(random.integers(1, 4))
-    if family == "xgboost":
-        return xgboost.XGBClassifier(n_estimators=trees, max_depth=depth, n_jobs=1, random_state=seed).fit(rows, classes)
-    if family == "lightgbm":
-        return lightgbm.LGBMClassifier(
-            n_estimators=trees, max_depth=depth, min_child_samples=5, n_jobs=1, verbosity=-1, random_state=seed
-        ).fit(rows, classes)
-    if family == "boosting":
-        return ensemble.GradientBoostingClassifier(n_estimators=trees, max_depth=depth, random_state=seed).fit(rows, classes)
-    if family == "histogram":
-        return ensemble.HistGradientBoostingClassifier(
-            max_iter=trees, max_depth=depth, min_samples_leaf=5, random_state=seed
-        ).fit(rows, classes)
-    if family == "catboost":
-        policy = str(random.choice(["SymmetricTree", "Depthwise"]))
-        return catboost.CatBoostClassifier(
-            iterations=trees, depth=depth, random_seed=seed, grow_policy=policy, **CATBOOST
-        ).fit(rows, classes)
-    if family == "onnx":
-        return Converted(classifier_of(str(random.choice(SOURCES)), random, rows, classes), random.random() < 0.5)
-    if family == "forest":
-        return ensemble.RandomForestClassifier(trees, max_depth=depth, random_state=seed, n_jobs=1).fit(rows, classes)
-    return tree.DecisionTreeClassifier(max_depth=depth, random_state=seed).fit(rows, classes)
+    return trained(family, "Classifier", 7, random, rows, classes)
 
 
 FAMILIES = ["xgboost", "lightgbm", "boosting", "histogram", "forest", "tree", "catboost", "onnx"]

@@ -517,6 +517,20 @@ def test_a_domain_from_data_reads_tables_by_the_same_rule():
             secateur.Domain.from_data(table)
 
 
+def test_names_that_are_close_are_named():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(300, 2)), columns=["income", "age"])
+    fitted = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1).fit(X, X["income"] > X["age"])
+    for model in (secateur.load(fitted), secateur.pack(fitted)):
+        with pytest.raises(secateur.InputError, match='did you mean "incomes"'):
+            model.predict(X.rename(columns={"income": "incomes"}))
+    with pytest.raises(secateur.OptionError, match='no column "incmoe".*did you mean "income"'):
+        secateur.prune(fitted, domain=secateur.Domain(columns={"incmoe": {"min": 0}}))
+    with pytest.raises(secateur.OptionError, match='unknown key "mni".*did you mean "min"'):
+        secateur.Domain(columns={"income": {"mni": 0}})
+    with pytest.raises(secateur.OptionError, match='did you mean "thorough"'):
+        secateur.prune(fitted, effort="through")
+
+
 TEXTS = {
     "pandas, categories": lambda: pd.Series(pd.Categorical(["x", "y", None, "x"])),
     "pandas, categories that are numbers": lambda: pd.Series(pd.Categorical([10, 20, 10, None])),

@@ -140,6 +140,10 @@ class CatBoost(Live):
         weight = self.scale or Fraction(1)
         return {at: weight * Fraction(float(value)) for at, value in enumerate(self._leaf_values[tree][name])}
 
+    def scores(self, rows: np.ndarray) -> np.ndarray:
+        answers = self._model.predict(self._pool(rows), prediction_type="RawFormulaVal", thread_count=1)
+        return np.asarray(answers).reshape(len(rows), -1)
+
     def decides(self, rows: np.ndarray) -> np.ndarray:
         answers = np.ravel(self._model.predict(self._pool(rows), thread_count=1))
         place = {str(label): at for at, label in enumerate(self.labels or [])}

@@ -13,11 +13,12 @@ Three things are compared, and each difference is told:
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import functools
 import math
 from fractions import Fraction
-from typing import Any, Callable
+from typing import Any, Callable, ClassVar, Iterable
 
 import numpy as np
 
@@ -30,13 +31,87 @@ MOST_TOLD = 5
 
 
 @dataclasses.dataclass
-class Claim:
+class Claim(abc.ABC):
     """What the checker says that a certificate claims."""
 
-    band: Fraction | None
-    """None for a claim about exact sums."""
     missing: bool
     """Are inputs with missing values in its scope?"""
+    moved: tuple[str, ...] = ()
+    """The columns in which the two inputs of a claim about moved columns differ."""
+
+    rises: ClassVar[bool] = False
+    """Is the claim about what happens when the moved column rises?"""
+    says: ClassVar[str] = "what is decided"
+
+    @abc.abstractmethod
+    def words(self) -> str:
+        """What is claimed, in a sentence."""
+
+    @abc.abstractmethod
+    def questions(self, pair: "Pair") -> list[tuple[str | int, ...]]:
+        """The problems that the claim needs, in their order."""
+
+    @abc.abstractmethod
+    def rows(self, pair: "Pair", problem: Problem, found: "Found") -> list["Row"]:
+        """The rows of one of them, from the definition of the claim and the libraries' numbers."""
+
+    @abc.abstractmethod
+    def hold(self, pair: "Pair", problem: Problem, inputs: "Inputs") -> list[np.ndarray]:
+        """For each row the inputs on which it holds, by what the libraries say of them."""
+
+    @abc.abstractmethod
+    def kept(self, pair: "Pair", inputs: "Inputs", found: "Found") -> None:
+        """Tells on which inputs the libraries do not do what is claimed."""
+
+    @abc.abstractmethod
+    def excused(self, pair: "Pair", problem: Problem, rows: np.ndarray, found: "Found") -> None:
+        """Tells which cells were excused, of which these are inputs, although the libraries do not do there what is claimed."""
+
+
+@dataclasses.dataclass
+class Decisions(Claim):
+    """Wherever the first model leads by more than the band, both decide its winner."""
+
+    band: Fraction | None = None
+    """None for a claim about exact sums."""
+
+    def words(self) -> str:
+        band = "about exact sums" if self.band is None else f"with the band {float(self.band)!r}"
+        if self.moved:
+            return f"changing {', '.join(self.moved)} alone changes no decision ({band})"
+        return f"the pruned model decides as the original ({band})"
+
+    def questions(self, pair: "Pair") -> list[tuple[str | int, ...]]:
+        classes = range(pair.models[0].classes)
+        return [("classes", winner, other) for winner in classes for other in classes if winner != other]
+
+    def rows(self, pair: "Pair", problem: Problem, found: "Found") -> list["Row"]:
+        return decision_rows(pair, problem, found)
+
+    def hold(self, pair: "Pair", problem: Problem, inputs: "Inputs") -> list[np.ndarray]:
+        winner, _ = classes_of(problem)
+        return [*(inputs.leads_over(winner, other) for other in inputs.others(winner)), inputs.pruned_fails(problem)]
+
+    def kept(self, pair: "Pair", inputs: "Inputs", found: "Found") -> None:
+        decided_as_claimed(pair, inputs, found)
+
+    def excused(self, pair: "Pair", problem: Problem, rows: np.ndarray, found: "Found") -> None:
+        decided_alike(pair, problem, rows, found)
+
+
+@dataclasses.dataclass
+class Row:
+    """A combination of sums is at least a number, or above it."""
+
+    terms: dict[int, int]
+    bound: Fraction
+    strict: bool
+    factor: int = 1
+    """The row counts in a unit that is smaller by this factor."""
+    fine: dict[int, int] = dataclasses.field(default_factory=dict)
+    """Terms in the smaller unit."""
+    may_ask_more: bool = False
+    """May the dump have a smaller bound? Then its problem has more solutions than the claim needs."""
 
 
 @dataclasses.dataclass
@@ -70,25 +145,34 @@ class Found:
 
 
 class Pair:
-    """Two models over the same columns, the second with its columns and classes as the first counts them."""
+    """Two models over the same columns, the second with its columns and classes as the first counts them. Where a claim is about one
+    model there is no second one; or, if columns move, the second is the same model, which reads copies of these columns."""
 
-    def __init__(self, original: Live, pruned: Live, claim: Claim) -> None:
-        self.models = [original, pruned]
-        self.claim = claim
+    def __init__(self, original: Live, pruned: Live | None, claim: Claim) -> None:
+        self.claim: Any = claim
+        listed = original.listed_names or original.names or [f"f{at}" for at in range(original.width)]
+        self.moved = numbers_of(claim.moved, listed, "columns")
+        self.one_model = pruned is None
+        if pruned is None:
+            pruned = original
+        self.models = [original, pruned] if self.moved or not self.one_model else [original]
+        self.names = ["the model", "its twin"] if self.one_model else ["the original", "the pruned model"]
         if original.width != pruned.width:
             widths = sorted([original.width, pruned.width])
             # LightGBM, XGBoost and ONNX files state their number of columns; others may have fewer than they were trained with.
             raise NotJudged(f"models of {widths[0]} and {widths[1]} columns")
-        self.width = original.width
-        self.columns = list(range(self.width))
-        """For each column of the pruned model that of the original."""
+        self.width = original.width + len(self.moved)
+        self.columns = list(range(original.width))
+        """For each column of the pruned model that of the original; for the twin, that of the copies that come after the others."""
+        for at, column in enumerate(self.moved):
+            self.columns[column] = original.width + at
         if original.names and pruned.names and original.names != pruned.names:
             if sorted(original.names) == sorted(pruned.names):
                 place = {name: at for at, name in enumerate(original.names)}
                 self.columns = [place[name] for name in pruned.names]
-        self.classes = self._classes()
+        self.classes = self._classes(pruned)
         lists = [model.category_lists for model in self.models]
-        if lists[0] != lists[1] and any(lists):
+        if lists[0] != lists[-1] and any(lists):
             raise NotJudged("models with different lists of category labels")
         sets = [_has_sets(model) for model in self.models]
         if any(sets) and original.library != pruned.library:
@@ -102,9 +186,9 @@ class Pair:
     def steps_by_input(self) -> list[int]:
         return steps_by_input(self.models[1])
 
-    def _classes(self) -> list[int]:
+    def _classes(self, pruned: Live) -> list[int]:
         """The pruned model's class for each class of the original."""
-        original, pruned = self.models
+        original = self.models[0]
         if original.classes != pruned.classes:
             raise NotJudged(f"models of {original.classes} and {pruned.classes} classes")
         if original.labels is None or pruned.labels is None:
@@ -131,7 +215,7 @@ class Pair:
 
     def rows_of(self, which: int, rows: np.ndarray) -> np.ndarray:
         """Inputs as one of the models is given them."""
-        return rows[:, self.columns] if which == 1 else rows
+        return rows[:, self.columns if which == 1 else slice(self.models[0].width)]
 
     def signatures(self, column: int, values: np.ndarray) -> list[bytes]:
         """Which way each value goes at every test of the column, in both models."""
@@ -142,8 +226,22 @@ class Pair:
         packed = np.packbits(np.array(ways, dtype=bool), axis=0)
         return [packed[:, at].tobytes() for at in range(len(values))]
 
-    def candidates(self, column: int) -> np.ndarray:
-        """Values of every class that the tests tell apart: numbers next to each threshold, zeros, the ends, missing."""
+    @functools.cached_property
+    def candidates(self) -> list[np.ndarray]:
+        """For each column values of every class that the tests tell apart: numbers next to each threshold, zeros, the ends, missing."""
+        return [self._candidates(column) for column in range(self.width)]
+
+    @functools.cached_property
+    def steps(self) -> "Steps | None":
+        """Of a claim about what happens when one column rises, the pairs of its values."""
+        if not self.claim.rises or not self.tests[self.moved[0]]:
+            return None
+        (column,) = self.moved
+        values = self.candidates[column]
+        signatures = self.signatures(column, values)
+        return Steps([column, self.width - 1], values, np.cumsum([0, *(a != b for a, b in zip(signatures, signatures[1:]))]))
+
+    def _candidates(self, column: int) -> np.ndarray:
         edges = {0.0, 1.0, -1.0}
         for which, test in self.tests[column]:
             edges.update(test.edges())
@@ -162,7 +260,43 @@ class Pair:
         largest = float(np.finfo(np.float32).max) if single else float(np.finfo(np.float64).max)
         values.update([-largest, largest, -math.inf, math.inf])
         kept = sorted(value for value in values if self.infinities or math.isfinite(value))
-        return np.array(kept + ([math.nan] if self.missing else []))
+        rises = self.claim.rises and column in (self.moved[0], self.width - 1)
+        return np.array(kept + ([math.nan] if self.missing and not rises else []))
+
+
+class Steps:
+    """The values of the one column that rises. Neighbours that go the same way at every test are a run; the value in the first input
+    is of one run, that in the second of the next. (What holds from each run to the next holds for all ascending pairs.)"""
+
+    def __init__(self, columns: list[int], values: np.ndarray, runs: np.ndarray) -> None:
+        self.columns = columns
+        self._values, self._runs = values, runs
+        first = [float(values[runs == run][0]) for run in range(runs[-1] + 1)]
+        self.neighbours = np.array(list(zip(first, first[1:])) or [(first[0], first[0])])
+
+    def move_next_to_each_other(self, rows: np.ndarray, rng: np.random.Generator) -> None:
+        """Changes one of both values of each input (where need be, both), so that it is in the run next to the other."""
+        last = self._runs[-1]
+        found = self._runs[np.searchsorted(self._values, rows[:, self.columns], side="right") - 1]
+        second = rng.random(len(rows)) < 0.5
+        for row, runs, keep_second in zip(rows, found, second):
+            low = min(max(runs[1] - 1, 0) if keep_second else runs[0], max(last - 1, 0))
+            for at, run in enumerate([low, min(low + 1, last)]):
+                if runs[at] != run:
+                    row[self.columns[at]] = rng.choice(self._values[self._runs == run])
+
+
+def numbers_of(names: Iterable[str], listed: list[str], what: str) -> list[int]:
+    """The places of names in a list that has each once."""
+    if any(listed.count(name) != 1 for name in names):
+        raise NotJudged(f"the certificate names the {what} {', '.join(names)}; the library has {', '.join(listed[:20])}")
+    return [listed.index(name) for name in names]
+
+
+def classes_of(problem: Problem) -> tuple[int, int]:
+    """The classes of a problem about decisions."""
+    _, winner, other = problem.question
+    return int(winner), int(other)
 
 
 def _label(label: Any) -> Any:
@@ -184,49 +318,53 @@ class Grid:
         self.axis_of: dict[int, int] = {}
         self.cell_of: list[dict[bytes, int]] = []
         self.left_out: list[str] = []
+        self.columns = problem.columns
         for axis, columns in enumerate(problem.columns):
-            if len(columns) != 1 or columns[0] in self.axis_of or not 0 <= columns[0] < pair.width:
+            alone = len(columns) == 1 and not (pair.steps and columns[0] in pair.steps.columns)
+            known = any(column in self.axis_of or not 0 <= column < pair.width for column in columns)
+            if known or not (alone or pair.steps and columns == pair.steps.columns):
                 raise NotJudged(f"an axis of the columns {columns}: inputs that a domain leaves out")
-            (column,) = columns
-            self.axis_of[column] = axis
-            values = np.array([cell[0] for cell in problem.witnesses[axis]])
+            self.axis_of |= {column: axis for column in columns}
+            values = np.array(problem.witnesses[axis])
             cells: dict[bytes, int] = {}
-            for cell, signature in enumerate(pair.signatures(column, values)):
+            for cell, signature in enumerate(self.signatures(axis, values)):
                 # Two cells that no split tells apart are one to the libraries; either may stand for both, and the trees
                 # have to treat them alike, which `same_trees` sees.
                 cells.setdefault(signature, cell)
             self.cell_of.append(cells)
-        self.candidates: list[np.ndarray] = []
-        self.signatures: list[list[bytes]] = []
         for column in range(pair.width):
-            candidates = pair.candidates(column)
-            signatures = pair.signatures(column, candidates)
-            self.candidates.append(candidates)
-            self.signatures.append(signatures)
-            if not pair.tests[column]:
-                continue
-            found.columns += 1
-            found.classes_of_values += len(set(signatures))
-            own = self.axis_of.get(column)
-            if own is None:
+            if pair.tests[column] and column not in self.axis_of:
                 found.differs("axis", f"Some split looks at column {column}, and no axis of the dump is about it.")
                 raise Differs
-            for value, signature in zip(candidates, signatures):
-                if signature not in self.cell_of[own]:
+        for axis, columns in enumerate(problem.columns):
+            values = pair.candidates[columns[0]][:, None] if len(columns) == 1 else pair.steps.neighbours
+            if not any(pair.tests[column] for column in columns):
+                continue
+            signatures = self.signatures(axis, values)
+            found.columns += len(columns)
+            found.classes_of_values += len(set(signatures))
+            for value, signature in zip(values.tolist(), signatures):
+                if signature not in self.cell_of[axis]:
                     found.differs(
-                        "cell", f"No cell of axis {own} holds the value {float(value)!r} of column {column}: every cell "
+                        "cell", f"No cell of axis {axis} holds the value {_words(value)} of column {_words(columns)}: every cell "
                         "goes another way at some split."
                     )
         if any(kind == "cell" for kind in found._told):
             raise Differs
 
+    def signatures(self, axis: int, values: np.ndarray) -> list[bytes]:
+        """Which way values go at every test of the axis's columns: a row each, with a number for each of these columns."""
+        columns = self.columns[axis]
+        ways = [self.pair.signatures(column, values[:, at]) for at, column in enumerate(columns)]
+        return [b"".join(own) for own in zip(*ways)]
+
     def cells(self, rows: np.ndarray) -> np.ndarray:
         cells = np.zeros((len(rows), len(self.cell_of)), dtype=np.int64)
-        for column, axis in self.axis_of.items():
+        for axis, columns in enumerate(self.columns):
             # Many rows share a value; each is looked up once.
-            values, back = np.unique(rows[:, column], return_inverse=True)
-            own = [self.cell_of[axis][signature] for signature in self.pair.signatures(column, values)]
-            cells[:, axis] = np.array(own)[back]
+            values, back = np.unique(rows[:, columns], axis=0, return_inverse=True)
+            own = [self.cell_of[axis][signature] for signature in self.signatures(axis, values)]
+            cells[:, axis] = np.array(own)[back.ravel()]
         return cells
 
 
@@ -236,17 +374,17 @@ class Differs(Exception):
 
 def same_trees(pair: Pair, problem: Problem, grid: Grid, found: Found) -> None:
     """Every tree of the dump adds what the library's tree adds, in every cell."""
-    counts = tuple(len(model.trees) for model in pair.models)
-    if problem.trees_of != counts or len(problem.trees) != sum(counts):
+    counts = [len(model.trees) for model in pair.models]
+    if list(problem.trees_of) != [*counts, 0][:2] or len(problem.trees) != sum(counts):
         found.differs(
             "count",
-            f"{problem.name}: the libraries have {counts[0]} and {counts[1]} trees, the dump has {len(problem.trees)} and "
+            f"{problem.name}: the libraries have {counts} trees, the dump has {len(problem.trees)} and "
             f"says {problem.trees_of[0]} and {problem.trees_of[1]}.",
         )
         raise Differs
     groups = [model.groups for model in pair.models]
-    if problem.sums != groups[0] + 2 * groups[1]:
-        found.differs("sums", f"{problem.name}: the dump has {problem.sums} sums; two models of {groups} sums have others.")
+    if problem.sums != groups[0] + 2 * sum(groups[1:]):
+        found.differs("sums", f"{problem.name}: the dump has {problem.sums} sums; models of {groups} sums have others.")
         raise Differs
     by_input = steps_of(pair, problem)
     masks = Masks(problem)
@@ -263,14 +401,14 @@ def same_trees(pair: Pair, problem: Problem, grid: Grid, found: Found) -> None:
         def first_child(axis: int, column: int, test: Test) -> np.ndarray:
             key = axis, which, test
             if key not in sent:
-                values = np.array([cell[0] for cell in problem.witnesses[axis]])
+                place = problem.columns[axis].index(column)
+                values = np.array([cell[place] for cell in problem.witnesses[axis]])
                 sent[key] = test.holds(pair.models[which].read(values))
             return sent[key]
 
         where = _where_different(pair, which, live, tree, grid, masks, amounts, first_child, problem.axes)
         if where is not None:
-            name = ["the original", "the pruned model"][which]
-            found.differs("tree", f"{problem.name}: tree {place} of {name} is not the library's: {where}.")
+            found.differs("tree", f"{problem.name}: tree {place} of {pair.names[which]} is not the library's: {where}.")
 
 
 def _where_different(
@@ -328,10 +466,10 @@ class Amounts:
     """What the dump has to add at a leaf, given what the library's leaf adds."""
 
     def __init__(self, pair: Pair, problem: Problem, which: int, place: int, by_input: list[int] | None) -> None:
-        original, pruned = pair.models
-        self.first = [0, original.groups][which]
+        groups = pair.models[0].groups
+        self.first = groups * which
         self.unit = Fraction(2) ** (problem.unit + problem.rounding.factor_bits)
-        self.rounding_first = original.groups + pruned.groups
+        self.rounding_first = groups + pair.models[-1].groups
         # A unit roundoff and a little more, as whole numbers: 257 for each addition.
         self.steps = 257 * by_input[place] if which == 1 and by_input else 0
 
@@ -352,38 +490,43 @@ class Amounts:
 
 def steps_of(pair: Pair, problem: Problem) -> list[int] | None:
     """Where the claim announces rounding by input, the steps of each of the pruned model's trees."""
-    first = pair.models[0].groups + pair.models[1].groups
+    first = sum(model.groups for model in pair.models)
     announced = any(name >= first for tree in problem.trees for node in tree for name in node.added)
     return pair.steps_by_input if announced else None
 
 
-def expected_rows(pair: Pair, problem: Problem) -> list[tuple[int, dict[int, int]]]:
-    """The rows of the problem's question, from the definition of the claim and the libraries' numbers."""
+def decision_rows(pair: Pair, problem: Problem, found: Found) -> list[Row]:
+    """The rows of a problem about decisions."""
     original, pruned = pair.models
-    winner, other = problem.question
-    unit = Fraction(2) ** problem.unit
+    claim = pair.claim
+    winner, other = classes_of(problem)
     factor = 2**problem.rounding.factor_bits
-
-    def row(terms: dict[int, int], bound: Fraction, strict: bool, fine: dict[int, int], model: Live, first: int):
-        constants = sum((sign * model.intercepts[name - first] for name, sign in terms.items()), Fraction(0))
-        least = (bound - constants) / unit
-        whole = math.floor(least) + 1 if strict else math.ceil(least)
-        return whole, {name: sign * factor for name, sign in terms.items()} | fine
-
+    if claim.band is not None:
+        why = too_small(pruned, problem.rounding)
+        if why is not None:
+            found.differs("rounding", f"{problem.name}: {why}.")
+            if problem.rounding.over_all is None and len(problem.rounding.fixed) != pruned.groups:
+                raise Differs
+        smallest = original.margin
+        if claim.band < smallest:
+            found.differs(
+                "band",
+                f"The claim's band is {float(claim.band)!r}, and the original's own rounding can be {float(smallest)!r}.",
+            )
     rows = []
     for other_class in range(original.classes):
         if other_class == winner:
             continue
         terms, constant, wins_ties = original.lead(winner, other_class)
-        if pair.claim.band is None:
+        if claim.band is None:
             needed, strict = Fraction(0), not wins_ties
         else:
-            needed, strict = pair.claim.band * original.divisor, True
-        rows.append(row(terms, needed - constant, strict, {}, original, 0))
+            needed, strict = claim.band * original.divisor, True
+        rows.append(Row(terms, needed - constant, strict, factor))
     terms, constant, wins_ties = pruned.lead(pair.classes[winner], pair.classes[other])
     negative = {original.groups + group: -sign for group, sign in terms.items()}
     said, fine = problem.rounding, {}
-    if pair.claim.band is None:
+    if claim.band is None:
         needed, strict = Fraction(0), wins_ties
     elif said.over_all is not None:
         needed, strict = said.over_all, False
@@ -391,36 +534,27 @@ def expected_rows(pair: Pair, problem: Problem) -> list[tuple[int, dict[int, int
         needed, strict = said.gap + sum((said.fixed[group] for group in terms), Fraction(0)), False
         fine = {original.groups + pruned.groups + group: 1 for group in terms}
     # The lead is within the rounding: its negative is at least the negative of the rounding.
-    rows.append(row(negative, constant - needed * pruned.divisor, strict, fine, pruned, original.groups))
+    rows.append(Row(negative, constant - needed * pruned.divisor, strict, factor, fine))
     return rows
 
 
 def same_rows(pair: Pair, problem: Problem, found: Found) -> None:
     """The rows of the dump are those of the definition, number by number."""
-    pruned = pair.models[1]
-    if pair.claim.band is not None:
-        why = too_small(pruned, problem.rounding)
-        if why is not None:
-            found.differs("rounding", f"{problem.name}: {why}.")
-            if problem.rounding.over_all is None and len(problem.rounding.fixed) != pruned.groups:
-                raise Differs
-        smallest = pair.models[0].margin
-        if pair.claim.band < smallest:
-            found.differs(
-                "band",
-                f"The claim's band is {float(pair.claim.band)!r}, and the original's own rounding can be {float(smallest)!r}.",
-            )
-    expected = expected_rows(pair, problem)
+    expected = pair.claim.rows(pair, problem, found)
     if len(expected) != len(problem.rows):
         found.differs("rows", f"{problem.name}: the claim needs {len(expected)} rows, the dump has {len(problem.rows)}.")
         return
-    for at, (mine, theirs) in enumerate(zip(expected, problem.rows)):
+    intercepts = [value for model in pair.models for value in model.intercepts]
+    for at, (row, (bound, dumped)) in enumerate(zip(expected, problem.rows)):
         found.rows += 1
-        bound, terms = theirs
-        if mine[0] != bound:
-            found.differs("row", f"{problem.name}: row {at} has the bound {bound}; by the definition it is {mine[0]}.")
-        if mine[1] != {name: factor for name, factor in terms.items() if factor}:
-            found.differs("row", f"{problem.name}: row {at} adds up {terms}; by the definition {mine[1]}.")
+        constants = sum((sign * intercepts[name] for name, sign in row.terms.items()), Fraction(0))
+        least = (row.bound - constants) / Fraction(2) ** problem.unit
+        whole = math.floor(least) + 1 if row.strict else math.ceil(least)
+        if bound > whole or bound < whole and not row.may_ask_more:
+            found.differs("row", f"{problem.name}: row {at} has the bound {bound}; by the definition it is {whole}.")
+        terms = {name: sign * row.factor for name, sign in row.terms.items()} | row.fine
+        if terms != {name: factor for name, factor in dumped.items() if factor}:
+            found.differs("row", f"{problem.name}: row {at} adds up {dumped}; by the definition {terms}.")
 
 
 class Inputs:
@@ -479,7 +613,7 @@ class Inputs:
     def pruned_fails(self, problem: Problem) -> np.ndarray:
         """Where the pruned model's lead of the winner over the other class is within its rounding."""
         pair, pruned = self.pair, self.pair.models[1]
-        winner, other = (pair.classes[own] for own in problem.question)
+        winner, other = (pair.classes[own] for own in classes_of(problem))
         lead = self.lead(1, winner, other)
         terms, _, ties = pruned.lead(winner, other)
         unit, said = Fraction(2) ** self.exponent, problem.rounding
@@ -514,15 +648,13 @@ def at_inputs(pair: Pair, problem: Problem, grid: Grid, inputs: Inputs, found: F
                 found.differs(
                     "leaf",
                     f"{problem.name}: on the input {_words(inputs.rows[place_of])} tree {place} of "
-                    f"{['the original', 'the pruned model'][which]} reaches leaf {pair_of[0]} in {model.library}, and in the dump "
+                    f"{pair.names[which]} reaches leaf {pair_of[0]} in {model.library}, and in the dump "
                     f"{wrong}.",
                 )
         for name in {name for node in tree for name in node.added}:
             values = {at: tree[at].added.get(name, 0) for at in set(reached.tolist())}
             sums[name] = sums[name] + np.array([values[at] for at in reached.tolist()], dtype=object)
-    winner = problem.question[0]
-    defined = [inputs.leads_over(winner, other) for other in inputs.others(winner)]
-    defined.append(inputs.pruned_fails(problem))
+    defined = pair.claim.hold(pair, problem, inputs)
     for at, (bound, terms) in enumerate(problem.rows[: len(defined)]):
         total = sum((factor * sums[name] for name, factor in terms.items()), np.zeros(len(cells), dtype=object))
         holds = np.array(total >= bound, dtype=bool)
@@ -557,26 +689,30 @@ def decided_as_claimed(pair: Pair, inputs: Inputs, found: Found) -> None:
                     "pruned model do not.",
                 )
             continue
-        for which, name in enumerate(["original", "pruned model"]):
+        for which, name in enumerate(pair.names):
             expected = pair.classes[winner] if which else winner
             for row in np.flatnonzero(leads & (inputs.decided[which] != expected)):
                 found.differs(
                     "decision",
                     f"On the input {_words(inputs.rows[row])} the original leads with class {winner} by more than the band, and "
-                    f"{pair.models[which].library} with the {name} decides class {int(inputs.decided[which][row])}.",
+                    f"{pair.models[which].library} with {name} decides class {int(inputs.decided[which][row])}.",
                 )
 
 
-def excused_alike(pair: Pair, problem: Problem, found: Found) -> None:
-    """In every cell that the checker excused, both libraries decide the winner of the problem."""
+def excused(pair: Pair, problem: Problem, found: Found) -> None:
+    """In every cell that the checker excused, the libraries do what is claimed."""
     if not problem.excused:
         return
     rows = np.zeros((len(problem.excused), pair.width))
-    for axis, (column,) in enumerate(problem.columns):
-        values = np.array([cell[0] for cell in problem.witnesses[axis]])
-        rows[:, column] = values[[cell[axis] for cell in problem.excused]]
+    for axis, columns in enumerate(problem.columns):
+        rows[:, columns] = np.array(problem.witnesses[axis])[[cell[axis] for cell in problem.excused]]
     found.excused += len(rows)
-    winner = problem.question[0]
+    pair.claim.excused(pair, problem, rows, found)
+
+
+def decided_alike(pair: Pair, problem: Problem, rows: np.ndarray, found: Found) -> None:
+    """Both libraries decide the winner of the problem."""
+    winner, _ = classes_of(problem)
     for which, model in enumerate(pair.models):
         expected = pair.classes[winner] if which else winner
         for row in np.flatnonzero(model.decides(pair.rows_of(which, rows)) != expected):
@@ -589,16 +725,16 @@ def excused_alike(pair: Pair, problem: Problem, found: Found) -> None:
         found.differs("excused", f"{problem.name}: a claim about exact sums excuses no cell, and the dump has excused ones.")
 
 
-def make_inputs(pair: Pair, grid: Grid, count: int, seed: int) -> np.ndarray:
+def make_inputs(pair: Pair, count: int, seed: int) -> np.ndarray:
     """Random inputs, and two for every leaf: one at the lower edges of its box and one at the upper ones."""
     rng = np.random.default_rng(seed)
-    candidates = [own if len(own) else np.zeros(1) for own in grid.candidates]
+    candidates = [own if len(own) else np.zeros(1) for own in pair.candidates]
     used = [column for column in range(pair.width) if pair.tests[column]]
 
     def random_rows(number: int) -> np.ndarray:
         rows = np.zeros((number, pair.width))
         for column in range(pair.width):
-            if column in grid.axis_of or rng.random() < 0.5:
+            if pair.tests[column] or rng.random() < 0.5:
                 rows[:, column] = rng.choice(candidates[column], number)
         if used and number:
             # Half of the rows between the edges: values of every size.
@@ -638,10 +774,14 @@ def make_inputs(pair: Pair, grid: Grid, count: int, seed: int) -> np.ndarray:
             own = np.flatnonzero(values)
             edges[2 * at, column] = candidates[column][own[0]]
             edges[2 * at + 1, column] = candidates[column][own[-1]]
-    return np.concatenate([random_rows(count), edges])
+    rows = np.concatenate([random_rows(count), edges])
+    if pair.steps:
+        pair.steps.move_next_to_each_other(rows, rng)
+    return rows
 
 
-def _words(row: np.ndarray) -> str:
+def _words(row: Iterable[float]) -> str:
+    row = list(row)
     shown = ", ".join(repr(float(value)) for value in row[:12])
     return f"({shown}{', ...' if len(row) > 12 else ''})"
 

@@ -43,8 +43,9 @@ class Rounding:
 @dataclasses.dataclass
 class Problem:
     name: str
-    question: tuple[int, int]
-    """The class that the original decides, and the one that the pruned model does not put it above."""
+    question: tuple[str | int, ...]
+    """`classes` with the one that the original decides and the one that the pruned model does not put it above, `output` with its
+    number and `above` or `below`, or `class` with the one that is not allowed."""
     unit: int
     """The rows count in two to this power."""
     trees_of: tuple[int, int]
@@ -71,7 +72,7 @@ def read(path: pathlib.Path) -> Problem:
 
     if lines[0] != "secateur problem 1":
         raise wrong("this is not a problem of version 1")
-    question: tuple[int, int] | None = None
+    question: tuple[str | int, ...] | None = None
     unit: int | None = None
     trees_of: tuple[int, int] | None = None
     rounding: Rounding | None = None
@@ -89,7 +90,11 @@ def read(path: pathlib.Path) -> Problem:
                 case ["secateur", "problem", "1"] if at == 0:
                     pass
                 case ["#", "system", "classes", winner, other]:
-                    question = int(winner), int(other)
+                    question = "classes", int(winner), int(other)
+                case ["#", "system", "output", output, "above" | "below" as side]:
+                    question = "output", int(output), side
+                case ["#", "system", "class", forbidden]:
+                    question = "class", int(forbidden)
                 case ["#", "unit", power]:
                     unit = int(power.removeprefix("2^"))
                 case ["#", "trees", "of", "the", "original", first, "of", "the", "pruned", "model", second]:
@@ -137,7 +142,7 @@ def read(path: pathlib.Path) -> Problem:
         raise wrong("the file has no axes or no sums")
     if question is None or unit is None or trees_of is None or rounding is None:
         raise wrong(
-            "the file does not say its classes, unit, trees and rounding in comment lines; the audit needs a dump of "
+            "the file does not say its question, unit, trees and rounding in comment lines; the audit needs a dump of "
             "secateur-check as it is today"
         )
     if sorted(columns) != list(range(len(axes))):

@@ -28,7 +28,7 @@ class LightGBM(Live):
         self._booster = lightgbm.Booster(model_file=path)
         whole = self._booster.dump_model(num_iteration=-1)
         self.width = whole["max_feature_idx"] + 1
-        self.names = whole["feature_names"]
+        self.names = self.listed_names = whole["feature_names"]
         if self.names == [f"Column_{index}" for index in range(self.width)]:
             self.names = None
         self.category_lists = whole.get("pandas_categorical") or None
@@ -112,6 +112,11 @@ class LightGBM(Live):
     def leaf(self, tree: int, name: Any) -> dict[int, Fraction]:
         group = self.trees[tree].sums[0]
         return {group: Fraction(self._booster.get_leaf_output(tree, name))}
+
+    def scores(self, rows: np.ndarray) -> np.ndarray | None:
+        if self.averaged:
+            return None
+        return np.asarray(self._booster.predict(rows, raw_score=True, num_threads=1)).reshape(len(rows), -1)
 
     def decides(self, rows: np.ndarray) -> np.ndarray:
         answers = np.asarray(self._booster.predict(rows, num_threads=1))

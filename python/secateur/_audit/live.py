@@ -121,6 +121,8 @@ class Live(abc.ABC):
     width: int
     """How many columns it has."""
     names: list[str] | None = None
+    listed_names: list[str] | None = None
+    """The names in the file, also where the library made them up."""
     labels: list[Any] | None = None
     classes: int
     trees: list[Tree]
@@ -148,6 +150,10 @@ class Live(abc.ABC):
     @abc.abstractmethod
     def decides(self, rows: np.ndarray) -> np.ndarray:
         """The number of the class that the library decides."""
+
+    def scores(self, rows: np.ndarray) -> np.ndarray | None:
+        """The library's own raw scores, after averaging; none if it does not show them."""
+        return None
 
     def read(self, values: np.ndarray) -> np.ndarray:
         """Values as the library's comparisons see them."""

@@ -141,6 +141,14 @@ class ScikitLearn(Live):
     def leaf(self, tree: int, name: Any) -> dict[int, Fraction]:
         return self.trees[tree].nodes[name].added
 
+    def scores(self, rows: np.ndarray) -> np.ndarray | None:
+        # AdaBoost's decision function is not the quotient that its docs name, in the last bits.
+        if not hasattr(self._model, "_raw_predict"):
+            return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.asarray(self._model.decision_function(rows)).reshape(len(rows), -1)
+
     def decides(self, rows: np.ndarray) -> np.ndarray:
         table: Any = rows
         with warnings.catch_warnings():

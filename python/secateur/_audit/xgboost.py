@@ -95,7 +95,10 @@ class XGBoost(Live):
         )
 
     def _margins(self, booster: Any, rows: np.ndarray) -> np.ndarray:
-        return booster.predict(self._matrix(rows), output_margin=True)
+        return booster.predict(self._matrix(rows), output_margin=True, iteration_range=(0, self._rounds))
+
+    def scores(self, rows: np.ndarray) -> np.ndarray:
+        return self._margins(self._booster, rows).reshape(len(rows), -1)
 
     def _check_threshold(self) -> None:
         """The library itself says at which margin its decision changes."""

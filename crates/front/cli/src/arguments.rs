@@ -22,7 +22,7 @@ pub(crate) use pack::{Pack, SelfTest};
 pub(crate) use prune::{Keep, Method, Prune};
 pub(crate) use verify::{Verify, VerifyMany};
 
-/// Make tree ensembles faster or smaller, and prove that they still decide the same.
+/// Fast, small, sure: make tree ensembles faster or smaller, and prove that they still decide the same.
 ///
 /// Three doors: `pack` makes any model fast and small and keeps every bit of its scores. `prune` removes trees and keeps every
 /// decision, proved; it helps stumps, shallow trees, columns of few values and one-hot columns, and few models of deep trees.

@@ -45,7 +45,11 @@
 //! - `score_shift`: with `--within` and rows, the number of `rows` and the `largest` change of a
 //!   score on them.
 //! - `oracle_calls`, `points`.
-//! - `seconds`: `read`, `fold`, `lp`, `oracle`, `certificate`, `write`, `total`.
+//! - `seconds`: `read`, `fold` (folding trees), `points` (choosing inputs, trying weights on them and
+//!   making models), `lp` (the linear programs), `oracle`, `bounds` (looking for what must stay),
+//!   `certificate` (with its check), `write`, `rows` (choosing and deciding the rows of `--data`),
+//!   `pack` (measuring the packed original), and `total`, which the others add up to but for
+//!   milliseconds.
 //! - `output`, `certificate`: a path each; the latter may be null.
 //! - `data`: null, or the number of `rows`; of the `measured` rows the number `in_band`, those that
 //!   are `rounded` (the library decides them differently from the exact sums), and

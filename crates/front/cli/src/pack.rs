@@ -245,7 +245,8 @@ fn leaves(
     };
     let shared = Arc::default();
     let file = file_name(command);
-    let source = source_options(command, form, &file);
+    let name = prefix(command, &file);
+    let source = source_options(command, form, &file, &name);
     let packed = crate::verify::watched(&shared, verbosity, || {
         pack_quantised(original, pruning, &source, &options, &own, &shared, &mut |_| true)
     });
@@ -256,10 +257,19 @@ fn file_name(command: &Pack) -> String {
     command.output.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn source_options<'a>(command: &'a Pack, form: SourceForm, file: &'a str) -> SourceOptions<'a> {
+fn prefix(command: &Pack, file: &str) -> String {
+    command.name.clone().unwrap_or_else(|| SourceOptions::name_of(file))
+}
+
+fn source_options<'a>(
+    command: &'a Pack,
+    form: SourceForm,
+    file: &'a str,
+    name: &'a str,
+) -> SourceOptions<'a> {
     SourceOptions {
         form,
-        name: command.name.as_deref().unwrap_or("model"),
+        name,
         labels: None,
         file,
         keys: command.keys,
@@ -288,7 +298,8 @@ fn made(
         Kind::Source(form) => form,
     };
     let file = file_name(command);
-    let options = source_options(command, form, &file);
+    let name = prefix(command, &file);
+    let options = source_options(command, form, &file, &name);
     let source = match pruning {
         Some(pruning) => pack_source_pruned(original, pruning, &options, watch),
         None => pack_source(original, &options, watch),

@@ -25,7 +25,10 @@ use crate::table::{MOST_VALUES, Reading, Table, Target};
 use crate::terminal::fit_stdout;
 use crate::verify::LimitOrNone;
 use crate::{interrupt, model, output};
-use secateur::internal::{text::counted, watch_while};
+use secateur::internal::{
+    text::{counted, grouped},
+    watch_while,
+};
 
 /// After a run, trials of what would make the model smaller get as much time as the run took,
 /// within these limits.
@@ -393,9 +396,11 @@ fn tell_of_interrupt(budget: &Budget, verbosity: Verbosity, progress: &mut Progr
 
 /// `eliminate: 41/60 trees (try 40, min 12), round 12, 340 points, 63%, 26 s left`.
 fn status_words(status: &Status, trees: usize, share: f64, deadline: Option<Instant>) -> String {
-    let mut text = format!("{}: {}/{trees} trees", status.pass.name(), status.best.unwrap_or(trees));
-    let candidate = status.candidate.map(|candidate| format!("try {candidate}"));
-    let least = (status.lower_bound > 0).then(|| format!("min {}", status.lower_bound));
+    let count = |count: usize| grouped(count as u64);
+    let (best, all) = (count(status.best.unwrap_or(trees)), count(trees));
+    let mut text = format!("{}: {best}/{all} trees", status.pass.name());
+    let candidate = status.candidate.map(|candidate| format!("try {}", count(candidate)));
+    let least = (status.lower_bound > 0).then(|| format!("min {}", count(status.lower_bound)));
     let both: Vec<String> = candidate.into_iter().chain(least).collect();
     if !both.is_empty() {
         text += &format!(" ({})", both.join(", "));

@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use numpy::PyReadonlyArray2;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use secateur::Cancel;
 
 use crate::model::{Model, row_major};
-use crate::{interrupt, options};
+use crate::{error, interrupt, options};
 
 /// What was measured.
 #[pyclass(frozen, module = "secateur")]
@@ -51,7 +50,7 @@ pub(crate) fn advise(
     path: Option<String>,
 ) -> PyResult<Advice> {
     let limit = Duration::try_from_secs_f64(time_limit)
-        .map_err(|_| PyValueError::new_err(format!("time_limit must not be {time_limit}")))?;
+        .map_err(|_| error::option(format!("time_limit must not be {time_limit}")))?;
     let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
     let cancel = Cancel::default();
     let (file, labels) = (Arc::clone(&model.file), model.labels());

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use secateur::ask::{Options, Report, Rules};
@@ -15,7 +14,7 @@ use crate::{error, interrupt, options};
 /// The questions of a text of rules, in TOML, each as JSON; and the file of the domain that they name.
 #[pyfunction]
 pub(crate) fn rules_from_toml(text: &str) -> PyResult<(Vec<String>, Option<String>)> {
-    let told = |error: secateur::ask::RulesError| PyValueError::new_err(error.to_string());
+    let told = |error: secateur::ask::RulesError| error::option(error.to_string());
     let (rules, domain) = Rules::tables(text).map_err(told)?;
     Ok((rules.iter().map(ToString::to_string).collect(), domain))
 }
@@ -40,7 +39,7 @@ pub(crate) fn ask<'py>(
     domain: Option<GivenDomain>,
     certificate: Option<String>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let told = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
+    let told = |error: &dyn std::fmt::Display| error::option(error.to_string());
     let rule: serde_json::Value = serde_json::from_str(question).map_err(|error| told(&error))?;
     let question = Rules::question(&rule).map_err(|error| told(&error))?;
     let budget = options::budget(time_limit)?;

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{Cursor, Read};
 use std::path::PathBuf;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -12,7 +11,7 @@ use secateur::{Cancel, Domain, ModelFile, check::CertificateError};
 
 use crate::model::Model;
 use crate::options::GivenDomain;
-use crate::{interrupt, options};
+use crate::{error, interrupt, options};
 
 /// Checks a certificate, from a path or from its content: `verdict`, `reason`, `message`, `step`, `claim`; with a
 /// `domain` (a JSON text, and the models that it names by position) also that it covers that.
@@ -32,7 +31,7 @@ pub(crate) fn check<'py>(
     let mut source: Box<dyn Read + Send> = match (path, content) {
         (Some(path), None) => Box::new(File::open(path)?),
         (None, Some(content)) => Box::new(Cursor::new(content)),
-        _ => return Err(PyValueError::new_err("give either a path or the content")),
+        _ => return Err(error::option("give either a path or the content")),
     };
     let asked = domain.map(|given| options::domain(Some(&given), true, original)).transpose()?;
     let answer = PyDict::new(py);
@@ -41,7 +40,7 @@ pub(crate) fn check<'py>(
         source.read_to_end(&mut content)?;
         if content.starts_with(secateur::pack::PACKING_MAGIC) {
             if threshold.is_some() {
-                return Err(PyValueError::new_err(
+                return Err(error::option(
                     "the certificate of a packed model is about its bits, and a threshold does not go with it",
                 ));
             }

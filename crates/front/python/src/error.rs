@@ -1,7 +1,7 @@
 //! One Python exception for each kind of failure, all under `SecateurError`.
 
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 
 use secateur::{
@@ -35,6 +35,14 @@ pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("InputError", py.get_type::<InputError>())?;
     module.add("ComparisonError", py.get_type::<ComparisonError>())?;
     module.add("EditingError", py.get_type::<EditingError>())
+}
+
+/// An option, a domain or a question that makes no sense: the package's own `OptionError`.
+pub(crate) fn option(words: impl Into<String>) -> PyErr {
+    Python::attach(|py| {
+        let class = py.import("secateur._errors").and_then(|errors| errors.getattr("OptionError"));
+        class.and_then(|class| class.call1((words.into(),))).map_or_else(|error| error, PyErr::from_value)
+    })
 }
 
 pub(crate) fn from_format(error: FormatError) -> PyErr {
@@ -77,7 +85,7 @@ pub(crate) fn from_road(error: Error) -> PyErr {
         | Error::Certify(CertifyError::Compare(error)) => from_compare(error),
         Error::Prune(PruneError::Edit(error)) => from_edit(error),
         Error::Predict(error) => from_predict(error),
-        Error::Ask(error) => PyValueError::new_err(error.to_string()),
+        Error::Ask(error) => option(error.to_string()),
         Error::DoublesCertificate | Error::DoublesCategories | Error::CheckpointScores => {
             ComparisonError::new_err(error.to_string())
         }

@@ -34,6 +34,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("UNITS", options::names::<secateur::prune::Unit>(module.py())?)?;
     module.add_class::<model::Model>()?;
     module.add_class::<packed::Packed>()?;
+    module.add_function(wrap_pyfunction!(options::did_you_mean, module)?)?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
     module.add_function(wrap_pyfunction!(ask::ask, module)?)?;
     module.add_function(wrap_pyfunction!(diff::diff, module)?)?;

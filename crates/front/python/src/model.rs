@@ -97,6 +97,13 @@ impl Model {
         Ok(Self { file: self.file.clone(), labels: Some(Arc::new(Labels { array: labels, classes })) })
     }
 
+    /// The same model, whose columns messages and domains call by these names, where its file has no names.
+    fn shown_with(&self, names: Vec<String>) -> Self {
+        let mut file = ModelFile::clone(&self.file);
+        file.show_names(names);
+        Self { file: Arc::new(file), labels: self.labels.clone() }
+    }
+
     /// The bytes of the model's file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         // A live scikit-learn estimator has no file.

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use secateur::{Band, Budget, Domain, DomainFile, ModelFile, prune::Choice};
 
+use crate::error;
 use crate::model::Model;
 
 /// `None` means the smallest certain band, zero means exact arithmetic.
@@ -31,7 +31,7 @@ pub(crate) fn domain(given: Option<&GivenDomain>, missing: bool, model: &Model) 
             let file = domain_file(text)?;
             let models: Vec<&ModelFile> = models.iter().map(|model| &*model.get().file).collect();
             let found = secateur::domain::resolve_domain_with(&file, &model.file, &models);
-            found.map_err(|error| PyValueError::new_err(error.to_string()))
+            found.map_err(|error| error::option(error.to_string()))
         }
         None if missing => Ok(Domain::everything()),
         None => Ok(Domain::no_missing()),
@@ -40,7 +40,7 @@ pub(crate) fn domain(given: Option<&GivenDomain>, missing: bool, model: &Model) 
 
 /// The domain that a JSON text describes.
 pub(crate) fn domain_file(text: &str) -> PyResult<DomainFile> {
-    let told = |error: &dyn std::fmt::Display| PyValueError::new_err(error.to_string());
+    let told = |error: &dyn std::fmt::Display| error::option(error.to_string());
     let value = serde_json::from_str(text).map_err(|error| told(&error))?;
     DomainFile::from_json(&value).map_err(|error| told(&error))
 }
@@ -65,14 +65,20 @@ pub(crate) fn pruning_budget(time_limit: Option<f64>) -> PyResult<Budget> {
 fn unhurried_budget(time_limit: Option<f64>) -> PyResult<Budget> {
     let limit = time_limit.map(|seconds| {
         Duration::try_from_secs_f64(seconds)
-            .map_err(|_| PyValueError::new_err(format!("time_limit must not be {seconds}")))
+            .map_err(|_| error::option(format!("time_limit must not be {seconds}")))
     });
     Ok(Budget::maybe(limit.transpose()?))
 }
 
 /// The value that a word stands for.
 pub(crate) fn choice<T: Choice>(option: &str, word: &str) -> PyResult<T> {
-    T::from_name(word).ok_or_else(|| PyValueError::new_err(format!("{option} must not be {word:?}")))
+    T::from_name(word).ok_or_else(|| error::option(format!("{option} must not be {word:?}")))
+}
+
+/// What to add to a message about an unknown name: the known one that was probably meant.
+#[pyfunction]
+pub(crate) fn did_you_mean(name: &str, known: Vec<String>) -> String {
+    secateur_formats::did_you_mean(name, known)
 }
 
 /// The names of a choice.

@@ -29,12 +29,13 @@ pub(crate) fn source<'py>(
     py: Python<'py>,
     model: &Model,
     file: &str,
-    name: &str,
+    name: Option<String>,
     keys: bool,
     layout: &str,
     probabilities: bool,
     test: bool,
 ) -> PyResult<Files<'py>> {
+    let name = &name.unwrap_or_else(|| SourceOptions::name_of(file));
     let labels = model.labels();
     let (form, layout) = (form(file)?, layout_of(layout)?);
     let labels = labels.as_ref();
@@ -83,7 +84,7 @@ pub(crate) fn quantised_source<'py>(
     py: Python<'py>,
     model: &Model,
     file: &str,
-    name: &str,
+    name: Option<String>,
     keys: bool,
     layout: &str,
     probabilities: bool,
@@ -95,6 +96,7 @@ pub(crate) fn quantised_source<'py>(
     domain: Option<GivenDomain>,
     threads: Option<usize>,
 ) -> PyResult<QuantisedFiles<'py>> {
+    let name = &name.unwrap_or_else(|| SourceOptions::name_of(file));
     let bits = match bits {
         8 => LeafBits::Eight,
         16 => LeafBits::Sixteen,

@@ -63,15 +63,11 @@ pub(crate) fn prune_without_proof<'py>(
         moves: options::choice("moves", moves)?,
         weight_per: weight_per.map(|word| options::choice("weight_per", word)).transpose()?,
         claim: Claim::Decisions { band: options::band(band) },
-        threshold: None,
-        classes: Vec::new(),
-        labels: None,
         domain: options::domain(domain.as_ref(), missing, model)?,
         threads,
         seed,
         self_check: false,
-        record: false,
-        crew: None,
+        ..PruneOptions::default()
     };
     let scrutiny = boxes.map_or(Scrutiny::Rows, Scrutiny::Boxes);
     let (_, data) = row_major(&rows);

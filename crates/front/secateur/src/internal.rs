@@ -8,4 +8,5 @@ pub use secateur_certificate::FileDigest;
 /// Text for people: escaped, grouped, wrapped.
 pub mod text {
     pub use crate::text::*;
+    pub use secateur_formats::did_you_mean;
 }

@@ -1,5 +1,6 @@
-//! Make tree ensembles faster or smaller, and prove that they still decide the same: XGBoost,
-//! LightGBM, CatBoost, scikit-learn and ONNX models.
+//! Fast, small, sure: make tree ensembles faster or smaller, and prove that they still decide the same.
+//!
+//! It reads XGBoost, LightGBM, CatBoost, scikit-learn and ONNX models.
 //!
 //! [`pack`] gives the same model, bit for bit, small and fast. [`prune`] removes trees and keeps
 //! every decision. [`verify`] says whether two models are the same. [`advise`] measures which of
@@ -122,3 +123,8 @@ pub use predict::{predict, raw_scores, values};
 pub use prune::{Claim, Effort, PruneOptions, PruneReport, Pruning, Watch, prune};
 pub use secateur_oracle::Cancel;
 pub use verify::{Band, Conclusion, Progress, Question, Verification, VerifyOptions, VerifyReport, verify};
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

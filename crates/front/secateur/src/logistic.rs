@@ -33,10 +33,21 @@ pub(crate) fn interval(scale: f64, threshold: f64, margin: f64) -> [f64; 2] {
 }
 
 /// Both ends, with enough digits to tell them apart.
-pub(crate) fn words([low, high]: [f64; 2]) -> String {
+pub(crate) fn words(ends: [f64; 2]) -> String {
+    let [low, high] = shown(ends);
+    format!("{low} to {high}")
+}
+
+/// The probabilities that an interval leaves out, with the same digits: `below 0.499 or above 0.501`.
+pub(crate) fn outside(ends: [f64; 2]) -> String {
+    let [low, high] = shown(ends);
+    format!("below {low} or above {high}")
+}
+
+fn shown([low, high]: [f64; 2]) -> [String; 2] {
     let digits = (-(high - low).log10()).clamp(1.0, 16.0).ceil() as usize + 1;
     let unit = 10f64.powi(digits as i32);
-    format!("{:.digits$} to {:.digits$}", (low * unit).floor() / unit, (high * unit).ceil() / unit)
+    [(low * unit).floor(), (high * unit).ceil()].map(|end| format!("{:.digits$}", end / unit))
 }
 
 #[cfg(test)]
@@ -55,5 +66,6 @@ mod tests {
     fn words_tell_the_ends_apart() {
         assert_eq!(words([0.499_999_75, 0.500_000_25]), "0.49999975 to 0.50000025");
         assert_eq!(words([0.2, 0.8]), "0.20 to 0.80");
+        assert_eq!(outside([0.2, 0.8]), "below 0.20 or above 0.80");
     }
 }

@@ -25,6 +25,7 @@ pub mod lightgbm;
 mod link;
 pub mod onnx;
 pub mod packed;
+mod similar;
 pub mod sklearn;
 mod threshold;
 pub mod xgboost;
@@ -39,6 +40,7 @@ pub use domain::{DigestOf, DomainFile, DomainFileError};
 pub use edit::{Edit, TreeEdit};
 pub use error::{EditError, FormatError, Place, Problem};
 pub use link::Link;
+pub use similar::did_you_mean;
 pub use threshold::{ThresholdError, cut_covers, logistic_probability, threshold_cut};
 
 /// A file that can be read, described and written back. Formats that cannot be edited implement
@@ -52,6 +54,8 @@ pub(crate) trait Document: Sized {
     }
     /// The model.
     fn ensemble(&self) -> &Ensemble;
+    /// The model, to change what is no part of the file.
+    fn ensemble_mut(&mut self) -> &mut Ensemble;
     /// The library that executes the file.
     fn framework(&self) -> Framework;
     /// Framework, version and encoding in a few words: `XGBoost 3.4.1, UBJSON`.
@@ -187,6 +191,11 @@ impl ModelFile {
     /// The model.
     pub fn ensemble(&self) -> &Ensemble {
         each!(self, document => document.ensemble())
+    }
+
+    /// Has messages call the columns by these names. See [`Ensemble::show_names`].
+    pub fn show_names(&mut self, names: Vec<String>) -> bool {
+        each!(self, document => document.ensemble_mut().show_names(names))
     }
 
     /// The library that executes the file.

@@ -1,7 +1,7 @@
 //! A whole model: features, trees, intercepts, how they are added up, and the decision.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::decision::{Cut, Decision};
@@ -23,6 +23,18 @@ pub struct Features {
     pub(crate) categories: BTreeMap<FeatureId, Categories>,
     pub(crate) unplaced: Option<UnplacedLabels>,
     pub(crate) steps: Option<Arc<Steps>>,
+    pub(crate) shown: ShownNames,
+}
+
+/// Names for people, of columns that the file does not name: messages and domains use them. They are no
+/// part of the model: it is the same with others, no digest contains them, and no table is matched by them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ShownNames(Arc<[String]>);
+
+impl PartialEq for ShownNames {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// The earlier steps of a pipeline, which change a caller's row before the trees get it. Nothing
@@ -48,12 +60,19 @@ impl Eq for Steps {}
 impl Features {
     /// `count` numeric columns without names.
     pub fn unnamed(count: u32) -> Self {
-        Self { count, names: Vec::new(), categories: BTreeMap::new(), unplaced: None, steps: None }
+        Self {
+            count,
+            names: Vec::new(),
+            categories: BTreeMap::new(),
+            unplaced: None,
+            steps: None,
+            shown: ShownNames::default(),
+        }
     }
 
     /// Numeric columns with these names.
     pub fn named(names: Vec<String>) -> Self {
-        Self { count: names.len() as u32, names, categories: BTreeMap::new(), unplaced: None, steps: None }
+        Self { count: names.len() as u32, names, ..Self::unnamed(0) }
     }
 
     /// States that these steps compute the columns from the columns that a caller gives.
@@ -107,10 +126,17 @@ impl Features {
 
     /// A column's name.
     pub fn name(&self, feature: FeatureId) -> Cow<'_, str> {
-        match self.names.get(feature.index()) {
+        match self.names.get(feature.index()).or(self.shown.0.get(feature.index())) {
             Some(name) => Cow::Borrowed(name),
             None => Cow::Owned(format!("f{feature}")),
         }
+    }
+
+    /// The column of this name; of a file without names also by the name that is made up for it.
+    pub fn called(&self, name: &str) -> Option<FeatureId> {
+        let ids = || (0..self.len()).map(FeatureId::new);
+        let made_up = || ids().find(|feature| !self.has_names() && format!("f{feature}") == name);
+        ids().find(|&feature| self.name(feature) == name).or_else(made_up)
     }
 
     /// The categories of a column, `None` for a numeric one.
@@ -351,6 +377,18 @@ impl Ensemble {
         self
     }
 
+    /// Has messages call the columns by these names, one for each; `false` where the file has its own, or
+    /// where their number or a name that occurs twice does not allow it.
+    pub fn show_names(&mut self, names: Vec<String>) -> bool {
+        let distinct: BTreeSet<&String> = names.iter().collect();
+        let fits = !self.features.has_names() && distinct.len() == self.features.len();
+        if fits && names.len() == self.features.len() {
+            self.features.shown = ShownNames(names.into());
+            return true;
+        }
+        false
+    }
+
     /// The same model with other labels for its classes; `None` unless there is one for each class.
     pub fn with_classes(&self, labels: ClassLabels) -> Option<Self> {
         (labels.len() == self.classes.len()).then(|| Self { classes: labels, ..self.clone() })
@@ -477,6 +515,7 @@ impl Ensemble {
             names: names.names.clone(),
             categories: own.categories.iter().map(|(old, c)| (new[old.index()], c.clone())).collect(),
             steps: own.steps.clone(),
+            shown: own.shown.clone(),
         };
         let trees = self.trees.iter().map(|tree| tree.with_features(|old| new[old.index()])).collect();
         let domain = Arc::new(self.domain.renumbered(|old| new[old.index()]));

@@ -48,3 +48,8 @@ pub const LONGEST_LIST: u64 = 1 << 20;
 
 /// The largest number of bytes of a multiplier of a cut.
 pub const LONGEST_NUMBER: u64 = 1 << 12;
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -135,3 +135,8 @@ fn check_share(
         Err((reason, step)) => Verdict::Invalid { reason, step },
     })
 }
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -143,14 +143,13 @@ impl Int {
 
     /// The product of two numbers, the second at least zero.
     pub fn times_wide(&self, factor: &Self) -> Self {
-        let mut product = Self::ZERO;
-        for (place, word) in factor.to_words().into_iter().enumerate() {
-            let mut words = vec![0; place];
-            let part = self.times(word);
-            words.extend(part.to_words());
-            product = product.plus(&Self::from_words(words));
+        if let (Small(a), Small(b)) = (&self.0, &factor.0)
+            && let Some(product) = a.checked_mul(*b)
+        {
+            return Self(Small(product));
         }
-        product
+        let part = |(place, word)| Self::from_words([vec![0; place], self.times(word).to_words()].concat());
+        factor.to_words().into_iter().enumerate().map(part).fold(Self::ZERO, |sum, part| sum.plus(&part))
     }
 
     /// The number divided by two to the power `shift`, rounded up.
@@ -206,5 +205,31 @@ fn sign_word(below: u64) -> u64 {
 impl From<i128> for Int {
     fn from(value: i128) -> Self {
         Self(Small(value))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Int;
+
+    #[test]
+    fn products_are_the_same_on_both_sides_of_128_bits() {
+        let power = |bits: usize| Int::from_words([vec![0; bits / 64], vec![1 << (bits % 64), 0]].concat());
+        let edges = [0, 1, 62, 63, 64, 65, 126, 127, 128, 130, 191, 192].map(power);
+        let near: Vec<Int> =
+            edges.iter().flat_map(|edge| [-1, 0, 1].map(|by| edge.plus(&Int::from(by)))).collect();
+        for a in near.iter().flat_map(|a| [a.clone(), a.negated()]) {
+            for b in near.iter().filter(|b| !b.is_negative()) {
+                // The same product from two halves of each factor.
+                let (a_more, b_more) = (a.plus(&power(100)), b.plus(&power(70)));
+                let whole = a_more.times_wide(&b_more);
+                let parts = [(&a, b), (&a, &power(70)), (&power(100), b), (&power(100), &power(70))];
+                let sum = parts.iter().fold(Int::ZERO, |sum, (a, b)| sum.plus(&a.times_wide(b)));
+                assert_eq!(whole, sum, "{a:?} {b:?}");
+            }
+            for bits in [1, 63, 64, 127, 128] {
+                assert_eq!(a.times_wide(&power(bits)).shifted_up(bits as u64), a);
+            }
+        }
     }
 }

@@ -51,3 +51,8 @@ pub use text::{
     table_end, table_start, unsigned,
 };
 pub use wasm::{WASM_HEADER, WasmData, wasm_module};
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

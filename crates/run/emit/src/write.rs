@@ -96,8 +96,8 @@ pub fn emit(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<Emit
 pub const DECLARATIONS_START: &str =
     "/* Declarations of a tree ensemble that secateur packed as C99. Do not edit.";
 
-/// The header for a [`Form::C`] file.
-pub fn declarations(model: &Ensemble, style: Style<'_>) -> Result<String, EmitError> {
+/// The header for a [`Form::C`] file. `notes` are lines for readers, as in [`emit`].
+pub fn declarations(model: &Ensemble, style: Style<'_>, notes: &[String]) -> Result<String, EmitError> {
     let name = style.name;
     let (layout, head) = laid_out(model, Style { form: Form::C, ..style })?;
     let input = head.language.float(head.input());
@@ -124,6 +124,9 @@ pub fn declarations(model: &Ensemble, style: Style<'_>) -> Result<String, EmitEr
         text += &format!(
             " * {name}_probabilities writes the probability of each of {name}_CLASSES classes; its last bits are those of the target's exp.\n"
         );
+    }
+    for note in notes {
+        text += &format!(" * {}\n", plain(note));
     }
     let unit = match layout.numbers.get("unit") {
         Some(&(unit, number)) => {

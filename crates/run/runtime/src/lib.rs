@@ -94,3 +94,8 @@ pub mod internal {
 pub fn checksum(content: &[u8]) -> u64 {
     bytes::Checksum::of(content)
 }
+
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

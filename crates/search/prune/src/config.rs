@@ -119,6 +119,9 @@ pub struct Config {
     pub domain: Domain,
     /// The time at which the run ends, with the best model that is proved by then.
     pub deadline: Option<Instant>,
+    /// Has the caller the result certified before the deadline? Then the run ends as much earlier as
+    /// the certificate of its best model is expected to take.
+    pub certifies: bool,
     /// A switch that ends the run early, with the best model that is proved by then.
     pub cancel: Cancel,
     /// Threads that the search may use.
@@ -138,6 +141,7 @@ impl Default for Config {
             claim: Claim::default(),
             domain: Domain::everything(),
             deadline: None,
+            certifies: false,
             cancel: Cancel::default(),
             threads: 1,
             seed: 0,

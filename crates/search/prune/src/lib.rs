@@ -13,14 +13,15 @@
 //! suffices.
 //!
 //! `certify` writes the proof down and has it checked. `search/allowance` limits the work on large
-//! models if there is no time limit. `config` and `outcome` are what goes in and comes out.
-//! `baseline` (the paper's comparison) and `points_only` (pruning that asks less than a proof) give
-//! unproved models.
+//! models if there is no time limit. `config` and `outcome` are what goes in and comes out; `clock`
+//! says where the time went and how much of it is kept back for the certificate. `baseline` (the
+//! paper's comparison) and `points_only` (pruning that asks less than a proof) give unproved models.
 
 pub mod baseline;
 mod bounds;
 mod candidate;
 mod certify;
+mod clock;
 mod config;
 mod outcome;
 mod passes;
@@ -40,8 +41,9 @@ pub use certify::{Certificate, CertifyError, certify, have_checked};
 pub use config::{Choice, Config, Effort, Moves, Objective, Unit};
 pub use outcome::{Fate, Outcome, PruneError, Pruned, Seconds, Size};
 pub use passes::class_changes::class_changes;
-pub use passes::minimum::{Minimum, Settle, Settled, minimum};
+pub use passes::minimum::{Covers, Minimum, Settle, Settled, minimum};
 pub use passes::relevant::{Boundary, Pair, Relevance, Relevant, relevant_boundaries};
+pub use passes::scores::keep_scores;
 pub use passes::stumps::{Closed, StumpPlan, closed_form};
 pub use points::boundary_walks::near_boundary;
 pub use points::point::{Demand, Points, certain_winner, column_lead, intercept_of};

@@ -182,13 +182,31 @@ impl<M> Pruned<M> {
     }
 }
 
+impl std::ops::Add for Seconds {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            fold: self.fold + other.fold,
+            points: self.points + other.points,
+            lp: self.lp + other.lp,
+            oracle: self.oracle + other.oracle,
+            bounds: self.bounds + other.bounds,
+        }
+    }
+}
+
 /// Seconds spent, by task.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seconds {
     /// Folding trees.
     pub fold: f64,
+    /// Choosing inputs, trying weights on all cells, and making models of weights.
+    pub points: f64,
     /// Solving linear programs.
     pub lp: f64,
     /// Asking the oracle.
     pub oracle: f64,
+    /// Looking for what must stay: relevant boundaries, cuts and covers.
+    pub bounds: f64,
 }

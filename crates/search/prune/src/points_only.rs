@@ -8,6 +8,8 @@
 //! proves anything: the type of the result says that it is unproved, and it is never a
 //! [`Pruned`](crate::Pruned).
 
+use std::time::{Duration, Instant};
+
 use secateur_formats::EditError;
 use secateur_model::Ensemble;
 use secateur_oracle::Claim;
@@ -15,6 +17,7 @@ use secateur_oracle::Claim;
 use crate::candidate::column::{columns, intercept};
 use crate::candidate::fold::{Limits, fold_for};
 use crate::candidate::plan::{Editable, refused_tree};
+use crate::clock::Time;
 use crate::config::{Config, Effort};
 use crate::outcome::PruneError;
 use crate::passes::eliminate::{drop_unused, influences};
@@ -22,7 +25,7 @@ use crate::passes::reweight::divided;
 use crate::points::initial::add_points;
 use crate::run::has_one_feature_each;
 use crate::search::weight_program::{Rows, Weights};
-use crate::search::{Judge, Search, Settled, Why, spent};
+use crate::search::{Judge, Search, Settled, Why, is_spent};
 use crate::watch::{Pass, Watch};
 
 /// Further programs after the first; each divides the costs by the last weights.
@@ -70,11 +73,13 @@ pub fn prune_unchecked<M: Editable>(
     let model: &Ensemble = model.as_ref();
     let unchanged = || Unchecked { file: file.clone(), oracle_calls: 0, points: 0, cut_short: true };
     let mut limits = Limits { votes: file.votes_only(), ..Limits::default() };
+    let time = Time::between(Instant::now(), config.deadline, false);
     loop {
-        let stop = || spent(config);
+        let stop = || is_spent(config, time.deadline(Duration::ZERO));
         let Some(folded) = fold_for(config.moves, model, &limits, &stop) else { return Ok(unchanged()) };
         let columns = columns(model, &folded, config);
-        let mut search = Search::new(file, model, &folded, columns, intercept(file, config), config, watch)?;
+        let intercept = intercept(file, config);
+        let mut search = Search::new(file, model, &folded, columns, intercept, config, time, watch)?;
         let judge = match scrutiny {
             Scrutiny::Rows => {
                 for (index, row) in rows.chunks_exact(model.features().len().max(1)).enumerate() {

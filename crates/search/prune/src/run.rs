@@ -15,10 +15,12 @@ use crate::bounds::known::{
 use crate::candidate::column::{Column, Intercept, columns, intercept};
 use crate::candidate::fold::{Limits, fold_for};
 use crate::candidate::plan::{Constants, Editable, Plan, refused_tree};
+use crate::clock::{Clock, Task, Time};
 use crate::config::{Config, Effort, Objective};
 use crate::outcome::{Fate, Outcome, PruneError, Pruned, Seconds};
 use crate::passes::class_changes::class_changes;
 use crate::passes::eliminate::eliminate;
+use crate::passes::minimum::Covers;
 use crate::passes::relevant::relevant_boundaries;
 use crate::passes::reweight::{reweight, reweight_again};
 use crate::passes::scores;
@@ -27,11 +29,11 @@ use crate::passes::stumps::{Closed, closed_form};
 use crate::points::initial::add_points;
 use crate::points::point::Points;
 use crate::search::weight_program::Weights;
-use crate::search::{Search, claimed_band, size_of, spent};
+use crate::search::{Search, claimed_band, is_spent, size_of};
 use crate::watch::{Pass, Watch};
 
-/// How many further eliminations follow where they are cheap: AGAIN divided by the number of
-/// leaves, but at least LEAST_AGAIN and at most MOST_AGAIN.
+/// How many further eliminations and exchanges of columns follow where they are cheap: AGAIN divided
+/// by the number of leaves, but at least LEAST_AGAIN and at most MOST_AGAIN.
 const AGAIN: usize = 24_000;
 const LEAST_AGAIN: usize = 6;
 const MOST_AGAIN: usize = 100;
@@ -54,12 +56,13 @@ pub(crate) fn run<M: Editable>(
     config: &Config,
     watch: &Watch,
 ) -> Result<Pruned<M>, PruneError> {
-    let with = run_once(file, data, config, watch)?;
-    let done = with.lower_bound >= with.size[1].trees || spent(config);
+    let time = Time::between(Instant::now(), config.deadline, config.certifies);
+    let (with, time) = run_once(file, data, config, time, watch)?;
+    let done = with.lower_bound >= with.size[1].trees || is_spent(config, time.deadline(Duration::ZERO));
     if config.effort != Effort::Fast || data.is_empty() || done {
         return Ok(with);
     }
-    let without = run_once(file, &[], config, watch)?;
+    let (without, _) = run_once(file, &[], config, time.for_another_run(), watch)?;
     Ok(smaller(with, without, config.objective))
 }
 
@@ -77,8 +80,7 @@ fn smaller<M: Editable>(first: Pruned<M>, second: Pruned<M>, objective: Objectiv
         (size, std::cmp::Reverse(pruned.lower_bound))
     };
     let oracle_calls = first.oracle_calls + second.oracle_calls;
-    let [one, two] = [first.seconds, second.seconds];
-    let seconds = Seconds { fold: one.fold + two.fold, lp: one.lp + two.lp, oracle: one.oracle + two.oracle };
+    let seconds = first.seconds + second.seconds;
     let points = first.points.max(second.points);
     let best = if rank(&second) < rank(&first) { second } else { first };
     Pruned { oracle_calls, seconds, points, ..best }
@@ -88,8 +90,9 @@ fn run_once<M: Editable>(
     file: &M,
     data: &[f64],
     config: &Config,
+    time: Time,
     watch: &Watch,
-) -> Result<Pruned<M>, PruneError> {
+) -> Result<(Pruned<M>, Time), PruneError> {
     match config.claim {
         Claim::Decisions { .. } if !file.ensemble().decision().is_classifier() => {
             return Err(PruneError::NoClasses);
@@ -101,19 +104,21 @@ fn run_once<M: Editable>(
     // restriction; the oracle compares the two models on inputs that both accept.
     let model = file.ensemble().within(&config.domain)?;
     let model = model.as_ref();
-    let started = Instant::now();
+    let clock = Clock::start(Task::Fold);
     watch.update(|status| {
         status.pass = Pass::Fold;
         status.best = Some(model.trees().len());
     });
     let mut limits = Limits { votes: file.votes_only(), ..Limits::default() };
     loop {
-        let Some(folded) = fold_for(config.moves, model, &limits, &|| spent(config)) else {
-            return unchanged(file, model, config);
+        let stop = || is_spent(config, time.deadline(Duration::ZERO));
+        let Some(folded) = fold_for(config.moves, model, &limits, &stop) else {
+            return Ok((unchanged(file, model, config)?, time));
         };
         let columns = columns(model, &folded, config);
-        let mut search = Search::new(file, model, &folded, columns, intercept(file, config), config, watch)?;
-        search.seconds.fold = started.elapsed().as_secs_f64();
+        let intercept = intercept(file, config);
+        let mut search = Search::new(file, model, &folded, columns, intercept, config, time, watch)?;
+        search.clock = clock.clone();
         let mut known = Known::default();
         let mut cutter = Cutter::new(search.problem.model, search.intercept);
         let mut rng = fastrand::Rng::with_seed(config.seed);
@@ -174,7 +179,7 @@ fn passes<M: Editable>(
     mut cutter: Cutter,
     mut known: Known,
     mut rng: fastrand::Rng,
-) -> Pruned<M> {
+) -> (Pruned<M>, Time) {
     let thorough = search.problem.config.effort != Effort::Fast;
     let one_feature_each = has_one_feature_each(&search);
     // A fast run with rows is repeated without them, and so is what it does as a part of this run.
@@ -203,21 +208,23 @@ fn passes<M: Editable>(
         if lower_bound(&search, &known) >= search.best.size.trees {
             return finish(search, known);
         }
-        if !as_fast(&mut search, copy) {
+        if !as_fast(&mut search, copy, &mut |_| {}) {
             reweight(&mut search);
         }
     } else {
         reweight(&mut search);
     }
     if thorough {
-        if let Some((mut copy, mut rng)) = without_rows
+        if let Some((copy, mut rng)) = without_rows
             && lower_bound(&search, &known) < search.best.size.trees
             && !search.spent()
         {
-            add_points(&mut copy, &[], one_feature_each, &mut rng);
-            as_fast(&mut search, copy);
+            as_fast(&mut search, copy, &mut |copy| add_points(copy, &[], one_feature_each, &mut rng));
         }
-        eliminate_again(&mut search, &mut known, &mut rng);
+        let indispensable = known.indispensable(search.points.columns().len());
+        if let Some(weights) = search.best_weights.clone() {
+            known.irreducible = eliminate(&mut search, &weights, &indispensable, None).irreducible;
+        }
         // Where most columns are left, perhaps all of them are needed.
         let most = search.points.columns().len() * 4 / 5;
         let left = search.best_weights.as_ref().map_or(usize::MAX, Weights::support);
@@ -230,9 +237,24 @@ fn passes<M: Editable>(
     if thorough && known.relevant.is_none() && !search.spent() {
         pair_cuts(&mut search, &mut cutter, &mut known, &mut rng);
     }
-    if search.problem.config.effort == Effort::Minimum {
+    if thorough && search.sees_all() && lower_bound(&search, &known) < search.best.size.trees {
+        eliminate_again(&mut search, &mut known, &mut rng);
+    }
+    if thorough && large && lower_bound(&search, &known) < search.best.size.trees && !search.spent() {
+        scores::as_kept(&mut search);
+    }
+    // Attempts to find a smaller set of columns are cheap where every cell can be checked. A user who
+    // set a time limit has said how long to try.
+    let covers = match (search.problem.config.effort, search.problem.config.deadline) {
+        (Effort::Minimum, _) => Covers::All,
+        (Effort::Thorough, Some(_)) if search.sees_all() => Covers::All,
+        (Effort::Thorough, None) if search.sees_all() => Covers::Some(starts(&search)),
+        _ => return finish(search, known),
+    };
+    let trees_alone = search.problem.config.objective == Objective::Trees;
+    if !(trees_alone && lower_bound(&search, &known) >= search.best.size.trees) {
         let budget = search.budget();
-        smallest(&mut search, &mut cutter, &mut known, None, &budget);
+        smallest(&mut search, &mut cutter, &mut known, covers, &budget);
     }
     finish(search, known)
 }
@@ -254,43 +276,45 @@ fn fast<M: Editable>(search: &mut Search<'_, M>, known: &mut Known) -> bool {
 /// Does what a fast run does, in a copy of the search that was made where a fast run continues. The
 /// points that a longer run has found by then would lead the linear program to another vertex,
 /// which may need more columns; so a longer run takes what a fast one finds, and is never larger.
-fn as_fast<'a, M: Editable>(search: &mut Search<'a, M>, mut copy: Search<'a, M>) -> bool {
-    copy.allowance = search.allowance;
-    let before = (copy.oracle_calls, copy.seconds);
+/// `begin` is what comes before.
+fn as_fast<'a, M: Editable>(
+    search: &mut Search<'a, M>,
+    mut copy: Search<'a, M>,
+    begin: &mut dyn FnMut(&mut Search<'a, M>),
+) -> bool {
+    search.lend_to(&mut copy);
+    begin(&mut copy);
     let proved = fast(&mut copy, &mut Known::default());
-    search.adopt(copy, before);
+    search.adopt(copy);
     proved
 }
 
-/// Eliminates. Where every cell can be checked, so that attempts are cheap, it repeats this a few
-/// times from other starts and in other orders, for at most half of the time that is left.
+/// Eliminates a few more times from other starts and in other orders, where every cell can be
+/// checked, so that attempts are cheap. How often does not depend on the time, so that a longer
+/// limit never leads to a larger model.
 fn eliminate_again<M: Editable>(search: &mut Search<'_, M>, known: &mut Known, rng: &mut fastrand::Rng) {
     let indispensable = known.indispensable(search.points.columns().len());
-    let Some(weights) = search.best_weights.clone() else { return };
-    let mut best = eliminate(search, &weights, &indispensable, None);
-    let cheap = search.sees_all();
-    let leaves: usize = search.problem.folded.terms.iter().map(|term| term.tree.leaf_count()).sum();
-    let starts = if cheap { (AGAIN / leaves.max(1)).clamp(LEAST_AGAIN, MOST_AGAIN) } else { 0 };
-    let half = search.budget().half();
-    let mut longest = Duration::ZERO;
+    let starts = starts(search);
+    let bound = lower_bound(search, known);
     let mut begun = 0;
     // Not every attempt finds weights to start from.
     for _ in 0..ATTEMPTS * starts {
-        let started = Instant::now();
-        // An elimination that the time limit would probably cut off is not begun.
-        let late = half.deadline.is_some_and(|deadline| started + longest >= deadline);
-        if begun == starts || late || search.spent() || lower_bound(search, known) >= search.best.size.trees {
+        if begun == starts || search.spent() || bound >= search.best.size.trees {
             break;
         }
         let Some(weights) = reweight_again(search, &indispensable, rng) else { continue };
         begun += 1;
         let next = eliminate(search, &weights, &indispensable, Some(rng));
         if next.proved {
-            best = next;
+            known.irreducible = next.irreducible;
         }
-        longest = longest.max(started.elapsed());
     }
-    known.irreducible = best.irreducible;
+}
+
+/// How often something is tried again that takes longer the more leaves there are.
+fn starts<M: Editable>(search: &Search<'_, M>) -> usize {
+    let leaves: usize = search.problem.folded.terms.iter().map(|term| term.tree.leaf_count()).sum();
+    (AGAIN / leaves.max(1)).clamp(LEAST_AGAIN, MOST_AGAIN)
 }
 
 /// Tries the closed form for models of one feature per tree; true if the run is finished.
@@ -377,7 +401,7 @@ fn smallest_of_stumps<M: Editable>(
     search.problem.watch.update(|status| status.lower_bound = bound);
     // If this does not end, the other passes still have half of the time.
     let budget = search.budget().half();
-    smallest(search, cutter, known, Some(STUMP_ROUNDS), &budget);
+    smallest(search, cutter, known, Covers::Cheapest(STUMP_ROUNDS), &budget);
 }
 
 /// Drops cuts that contain another cut, as far as the time allows: they follow from it.
@@ -424,7 +448,9 @@ fn bound<M: Editable>(
     rng: &mut fastrand::Rng,
 ) {
     search.begin(Pass::Indispensable);
-    let budget = search.budget().half();
+    // In a small space the work ends by itself. In a large one it may not, and columns that can be
+    // dropped are looked for afterwards.
+    let budget = if search.log10_cells() > LARGE { search.budget().half() } else { search.budget() };
     let grid = search.problem.space.grid().clone();
     let band = search.points.band();
     let relevant = known.relevant.take().unwrap_or_else(|| {
@@ -448,8 +474,9 @@ fn bound_again<M: Editable>(search: &mut Search<'_, M>, cutter: &mut Cutter, kno
     }
     search.begin(Pass::Indispensable);
     let config = search.problem.config;
-    let stop = || spent(config);
-    let limits = secateur_lp::Limits { deadline: config.deadline, stop: Some(&stop) };
+    let deadline = search.deadline();
+    let stop = || is_spent(config, deadline);
+    let limits = secateur_lp::Limits { deadline, stop: Some(&stop) };
     let in_best =
         |column: usize| search.best_weights.as_ref().is_none_or(|weights| weights.columns[column] > 0.0);
     let known_alone = |column: usize| known.cuts.iter().any(|cut| cut.columns == [column]);
@@ -461,7 +488,9 @@ fn bound_again<M: Editable>(search: &mut Search<'_, M>, cutter: &mut Cutter, kno
     known.cuts.extend(found);
 }
 
-fn finish<M: Editable>(search: Search<'_, M>, known: Known) -> Pruned<M> {
+/// The result of a run, and its time, with what is kept back for the result's certificate.
+fn finish<M: Editable>(mut search: Search<'_, M>, known: Known) -> (Pruned<M>, Time) {
+    search.clock.switch(Task::Bounds);
     let bound = cover_bound(&search, &known);
     let lower_bound = bound.as_ref().map_or(0, |(bound, _)| *bound as usize);
     let trees = search.best.size.trees;
@@ -478,7 +507,7 @@ fn finish<M: Editable>(search: Search<'_, M>, known: Known) -> Pruned<M> {
     };
     let fates = fates(&search);
     let evidence = evidence(&search, &known, bound);
-    Pruned {
+    let pruned = Pruned {
         outcome,
         size: [size_of(search.problem.model), search.best.size],
         lower_bound,
@@ -489,12 +518,13 @@ fn finish<M: Editable>(search: Search<'_, M>, known: Known) -> Pruned<M> {
         domain: search.problem.model.domain().clone(),
         oracle_calls: search.oracle_calls,
         points: search.points.rows().len(),
-        seconds: search.seconds,
+        seconds: search.clock.read(),
         fates,
         evidence,
         relevant: known.relevant,
         file: search.best.file,
-    }
+    };
+    (pruned, search.time)
 }
 
 /// What became of each tree.

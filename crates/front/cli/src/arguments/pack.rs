@@ -63,7 +63,7 @@ pub(crate) struct Pack {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
 
-    /// What the names of the functions in C start with [default: model]
+    /// What the names of the functions in C start with [default: the name of OUT without its ending]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 

@@ -1,11 +1,11 @@
 //! Matches the columns of a table with the features of a model.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use anyhow::{Result, anyhow, bail};
 use secateur_model::{FeatureId, Features};
 
-use secateur::internal::text::{counted, listed};
+use secateur::internal::text::{counted, did_you_mean, listed};
 
 /// How columns were matched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,8 @@ impl Columns {
         let position = |name: &str, role: &str| {
             names.iter().position(|known| known == name).ok_or_else(|| {
                 let found = listed(names.iter().map(String::as_str), SHOWN);
-                anyhow!("there is no column {name:?}{role}; the columns are {found}")
+                let meant = did_you_mean(name, names);
+                anyhow!("there is no column {name:?}{role}; the columns are {found}{meant}")
             })
         };
         let dropped = target.map(|name| position(name, " to drop as the target")).transpose()?;
@@ -115,11 +116,16 @@ fn has_duplicates(features: &Features) -> bool {
 }
 
 fn missing(features: &Features, by_name: &HashMap<&str, Vec<usize>>) -> anyhow::Error {
+    let known: HashSet<String> =
+        (0..features.len()).map(|index| features.name(FeatureId::new(index)).into_owned()).collect();
     let all = (0..features.len()).map(|index| features.name(FeatureId::new(index)).into_owned());
     let missing: Vec<String> = all.filter(|name| !by_name.contains_key(name.as_str())).collect();
     let count = counted(missing.len() as u64, "feature has", "features have");
     let shown = listed(missing.iter().map(String::as_str), SHOWN);
-    anyhow!("{count} no column: {shown}; the table needs a column for every feature of the model")
+    let mut unused: Vec<&str> = by_name.keys().copied().filter(|name| !known.contains(*name)).collect();
+    unused.sort_unstable();
+    let meant = did_you_mean(&missing[0], unused);
+    anyhow!("{count} no column: {shown}; the table needs a column for every feature of the model{meant}")
 }
 
 fn wrong_count(

@@ -1,5 +1,5 @@
-//! Runs every command of the command-line guide, of the pages about questions and about versions, and
-//! of the tutorial, and compares every output that they show.
+//! Runs every command of the command-line guide, of the pages about questions, versions and roles, of
+//! the tutorial and of this crate's README, and compares every output that they show.
 
 use std::env;
 use std::path::Path;
@@ -17,6 +17,7 @@ const ROLES: [&str; 3] = [
     include_str!("../../../../../docs/guide/credit-decisions.md"),
     include_str!("../../../../../docs/guide/safety-rules.md"),
 ];
+const README: &str = include_str!("../../README.md");
 const TUTORIAL: &str = include_str!("../../../../../docs/tutorial.md");
 
 #[test]
@@ -42,6 +43,11 @@ fn the_pages_for_validators_and_engineers_tell_the_truth() {
 #[test]
 fn the_tutorial_tells_the_truth() {
     tells_the_truth(TUTORIAL, 10);
+}
+
+#[test]
+fn the_readme_of_the_command_line_tells_the_truth() {
+    tells_the_truth(README, 5);
 }
 
 fn tells_the_truth(page: &str, least: usize) {

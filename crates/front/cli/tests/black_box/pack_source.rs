@@ -101,6 +101,29 @@ fn the_scores_of_a_row_are_those_of_predict() {
     assert_eq!(numbers[expected.len()], best as f64);
 }
 
+/// Names come from the files, so that one program can hold several models.
+#[test]
+fn two_models_link_into_one_program() {
+    let folder = Folder::new();
+    folder.file("model.txt", THREE_CLASSES);
+    folder.file("flowers.txt", FLOWERS);
+    folder.run("pack model.txt -o first.c").ok();
+    folder.run("pack flowers.txt -o 2nd-model.v1.c").ok();
+    let header = folder.read("2nd-model.v1.h");
+    for line in [" * column 0: length", " * column 2: colour", "model_2nd_model_v1_class(const double *row);"]
+    {
+        assert!(header.contains(line), "{header}");
+    }
+    folder.file(
+        "main.c",
+        "#include <stdio.h>\n#include \"first.h\"\n#include \"2nd-model.v1.h\"\nint main(void)\n{\n    \
+         const double row[first_FEATURES + model_2nd_model_v1_FEATURES] = {0};\n    \
+         printf(\"%d %d\\n\", first_class(row), model_2nd_model_v1_class(row));\n    return 0;\n}\n",
+    );
+    let (_, told) = compiled(&folder, "first.c 2nd-model.v1.c main.c");
+    assert_eq!(told.split_whitespace().count(), 2, "{told}");
+}
+
 #[test]
 fn a_pruned_model_as_source_has_one_certificate_for_both_steps() {
     let folder = Folder::new();

@@ -69,6 +69,18 @@ fn columns_that_do_not_fit_are_told() {
     says(&predict("length|width|colour", ""), &["--separator"]);
     says(&predict("length,width,colour", "--target answer"), &["no column \"answer\"", "\"length\""]);
     says(&predict("length,width,colour,width", ""), &["2 columns are called \"width\""]);
+    // Where a name is close to one that is known, the message asks.
+    says(
+        &predict("length,widht,colour", ""),
+        &["1 feature has no column: \"width\"", "did you mean \"widht\"?"],
+    );
+    says(&predict("length,width,colour", "--target Lenght"), &["did you mean \"length\"?"]);
+    folder.file("inputs.toml", "[columns]\nlenght = {min = 1}\n");
+    says(&folder.run("prune model.txt -o out.txt --domain inputs.toml"), &["did you mean \"length\"?"]);
+    folder.file("inputs.toml", "[columns]\nlength = {mni = 1}\n");
+    says(&folder.run("prune model.txt -o out.txt --domain inputs.toml"), &["did you mean \"min\"?"]);
+    says(&folder.run("ask model.txt monotone colur up"), &["did you mean \"colour\"?"]);
+    says(&folder.run("predict model.txt --dta table.csv"), &["--data"]);
 }
 
 #[test]

@@ -25,7 +25,7 @@ mod words;
 use std::sync::Arc;
 
 use secateur_certificate::OutputRange;
-use secateur_formats::{DomainFileError, ModelFile, threshold_cut};
+use secateur_formats::{DomainFileError, ModelFile, did_you_mean, threshold_cut};
 use secateur_model::{
     Accepted, ClassId, ClassLabels, Decision, Domain, DomainError, Ensemble, FeatureId, Grid, Pairing,
     Predictor, TwinError,
@@ -697,18 +697,16 @@ impl Asking<'_> {
     fn column(&self, name: &str) -> Result<FeatureId, Refused> {
         let features = self.model.features();
         let ids = || (0..features.len()).map(FeatureId::new);
-        let named = features.has_names().then(|| ids().find(|&id| features.name(id) == name)).flatten();
         let number = || name.parse::<usize>().ok().filter(|&at| at < features.len()).map(FeatureId::new);
-        let made_up =
-            || if features.has_names() { None } else { ids().find(|&id| features.name(id) == name) };
-        named.or_else(number).or_else(made_up).ok_or_else(|| {
+        features.called(name).or_else(number).ok_or_else(|| {
             let names: Vec<String> =
                 ids().take(MOST_NAMED).map(|id| features.name(id).into_owned()).collect();
             let columns = match features.has_names() {
                 true => crate::text::listed(names.iter().map(String::as_str), MOST_NAMED),
                 false => format!("{} columns without names, counted from 0", features.len()),
             };
-            Refused::Column { name: name.to_owned(), columns }
+            let meant = did_you_mean(name, ids().map(|id| features.name(id)));
+            Refused::Column { name: name.to_owned(), columns: columns + &meant }
         })
     }
 
@@ -721,8 +719,9 @@ impl Asking<'_> {
         };
         classes.ids().find(same).ok_or_else(|| {
             let known: Vec<String> = classes.ids().take(MOST_NAMED).map(text).collect();
+            let meant = did_you_mean(name, classes.ids().map(text));
             let classes = crate::text::listed(known.iter().map(String::as_str), MOST_NAMED);
-            Refused::Class { name: name.to_owned(), classes }
+            Refused::Class { name: name.to_owned(), classes: classes + &meant }
         })
     }
 

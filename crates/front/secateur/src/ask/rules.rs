@@ -21,6 +21,7 @@
 
 use std::path::{Path, PathBuf};
 
+use secateur_formats::did_you_mean;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -136,7 +137,8 @@ fn question(place: &str, rule: &Value) -> Result<Question, RulesError> {
             return Err(wrong(
                 place,
                 &format!(
-                    "there is no kind {other:?}; known are range, moves, keeps, idle, monotone and decides"
+                    "there is no kind {other:?}; known are range, moves, keeps, idle, monotone and decides{}",
+                    did_you_mean(other, ["range", "moves", "keeps", "idle", "monotone", "decides"])
                 ),
             ));
         }
@@ -155,7 +157,10 @@ impl<'a> Keys<'a> {
         let table = value.as_object().ok_or_else(|| wrong(place, "a table is expected"))?;
         let unknown = table.keys().find(|key| !known.is_empty() && !known.contains(&key.as_str()));
         match unknown {
-            Some(key) => Err(wrong(place, &format!("unknown key {key:?}; known are {}", known.join(", ")))),
+            Some(key) => {
+                let (meant, known) = (did_you_mean(key, known), known.join(", "));
+                Err(wrong(place, &format!("unknown key {key:?}; known are {known}{meant}")))
+            }
             None => Ok(Self { place, table }),
         }
     }

@@ -10,11 +10,12 @@ use secateur_emit::{
 };
 use secateur_formats::{Link, ModelFile, packed};
 use secateur_model::{ClassLabels, Ensemble, FeatureId, NumberType, Predictor};
-use secateur_source::{Packed, PackingVerdict};
+use secateur_source::{Packed, PackingVerdict, is_name};
 use serde_json::{Value, json};
 
 use super::{PackingCheck, PackingError, exact_scores};
 use crate::Pruning;
+use crate::text::grouped;
 
 /// How a model is written as source.
 #[derive(Clone, Copy, Debug)]
@@ -48,11 +49,27 @@ impl<'a> SourceOptions<'a> {
         Self { form, name, labels: None, file, keys: false, layout, probabilities: false, test: false }
     }
 
+    /// What the names of functions start with unless the caller chooses: the file's name without its ending,
+    /// so that two models link into one program. What C does not allow in a name becomes `_`; a digit or a
+    /// keyword at the start is preceded by `model_`.
+    pub fn name_of(file: &str) -> String {
+        let stem = std::path::Path::new(file).file_stem().unwrap_or_default().to_string_lossy();
+        let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
+        let name: String = stem.chars().map(letter).take(LONGEST_NAME).collect();
+        if is_name(&name) {
+            return name;
+        }
+        format!("model_{name}").chars().take(LONGEST_NAME).collect()
+    }
+
     pub(crate) fn style(&self, model: &ModelFile, leaves: Option<LeafBits>) -> Style<'a> {
         let probabilities = self.probabilities.then(|| Link::of(model));
         Style { form: self.form, name: self.name, leaves, keys: self.keys, nodes: self.layout, probabilities }
     }
 }
+
+/// The most letters of a name that is made of a file's.
+const LONGEST_NAME: usize = 40;
 
 /// A file that is written beside the source, with the same name except for its ending.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -205,7 +222,7 @@ pub(crate) fn written_beside(
     let text = |ending: &str| match ending {
         "js" => Ok(wrapper(&web)),
         "html" => Ok(page(&web, source)),
-        _ => declarations(model, style),
+        _ => declarations(model, style, &columns_and_classes(model, labels)),
     };
     let one = |&(ending, what, start)| Ok(Beside { ending, what, start, text: text(ending)? });
     beside(options.form).iter().map(one).collect()
@@ -254,12 +271,18 @@ fn notes(model: &ModelFile, form: Form, labels: Option<&ClassLabels>) -> Vec<Str
         format!("inputs: {}, a missing value is NaN", word(ensemble.intake().number)),
         "a value that the model's own library refuses gives a score that means nothing".to_owned(),
     ];
+    notes.extend(columns_and_classes(ensemble, labels.unwrap_or(ensemble.classes())));
+    notes
+}
+
+/// A line for each column and class that has a name.
+fn columns_and_classes(ensemble: &Ensemble, classes: &ClassLabels) -> Vec<String> {
+    let mut notes = Vec::new();
     let features = ensemble.features();
     if features.has_names() && features.len() <= 4096 {
         let name = |feature| format!("column {feature}: {}", features.name(FeatureId::new(feature)));
         notes.extend((0..features.len()).map(name));
     }
-    let classes = labels.unwrap_or(ensemble.classes());
     if !matches!(classes, ClassLabels::Unnamed(_)) {
         notes.extend(classes.ids().map(|class| format!("class {}: {}", class.0, classes.text(class))));
     }
@@ -289,10 +312,12 @@ impl SourcePacking {
         };
         let size = match before {
             Some(before) => format!(
-                "{before} bytes -> {tables} bytes{of_tables} ({:.1} times smaller){code}\n",
+                "{} bytes -> {} bytes{of_tables} ({:.1} times smaller){code}\n",
+                grouped(before),
+                grouped(tables as u64),
                 before as f64 / tables.max(1) as f64
             ),
-            None => format!("{tables} bytes{of_tables}{code}\n"),
+            None => format!("{} bytes{of_tables}{code}\n", grouped(tables as u64)),
         };
         (size, tables)
     }

@@ -115,14 +115,22 @@ pub struct Seconds {
     pub read: f64,
     /// Folding.
     pub fold: f64,
+    /// Choosing inputs, trying weights on all cells, and making models of weights.
+    pub points: f64,
     /// The linear programs.
     pub lp: f64,
     /// The oracle's questions.
     pub oracle: f64,
+    /// Looking for what must stay: relevant boundaries, cuts and covers.
+    pub bounds: f64,
     /// The certificate and its check.
     pub certificate: f64,
     /// Writing the model, to bytes and by the caller to its file.
     pub write: f64,
+    /// Choosing the caller's rows, and deciding them with both models.
+    pub rows: f64,
+    /// Measuring the packed original, if pruning removed little.
+    pub pack: f64,
     /// Everything, from the start of the budget's clock.
     pub total: f64,
 }
@@ -147,7 +155,9 @@ pub fn prune(
 ) -> Result<Pruning, Error> {
     let mut pruning = prune_only(original, rows, options, budget, watch)?;
     if pruning.has_little() && !pruning.interrupted {
+        let started = Instant::now();
         pruning.pack = PackedSize::measure(original, options.labels.as_ref(), rows).ok();
+        pruning.seconds.pack = started.elapsed().as_secs_f64();
         pruning.seconds.total = budget.elapsed().as_secs_f64();
     }
     Ok(pruning)
@@ -174,6 +184,7 @@ fn prune_watched(
     budget: &Budget,
     watch: &Watch,
 ) -> Result<Pruning, Error> {
+    let started = Instant::now();
     let narrowed = original.ensemble().within(&options.domain).map_err(PruneError::from)?;
     has_inputs(narrowed.domain()).map_err(PruneError::from)?;
     let outside = OutsideRows::find(&narrowed, rows);
@@ -183,6 +194,7 @@ fn prune_watched(
     let config = options.config(budget);
     let cut = options.cut(original)?;
     let trees = original.ensemble().trees().len();
+    let before = started.elapsed();
     let mut history = options.record.then(|| History::start(trees));
     let found = recorded(watch, history.as_mut(), || search(original, cut, &rows, &config, watch))?;
     watch.update(|status| {
@@ -191,12 +203,16 @@ fn prune_watched(
     });
     let mut seconds = Seconds {
         fold: found.seconds.fold,
+        points: found.seconds.points,
         lp: found.seconds.lp,
         oracle: found.seconds.oracle,
+        bounds: found.seconds.bounds,
+        rows: before.as_secs_f64(),
         ..Seconds::default()
     };
     let road = Finish { original, options, config: &config, cut, budget, watch };
     let Finished { pruned, bytes, certificate } = road.finish(found, &mut seconds)?;
+    let started = Instant::now();
     let models = [original, &pruned.file];
     let probability_shift = match budget.is_over() {
         true => None,
@@ -204,6 +220,7 @@ fn prune_watched(
     };
     let score_rows = ScoreRows::compare(models, &rows, options.claim)?;
     let rows = compare_rows(models.map(|model| at_cut(model, cut)), pruned.band, &rows, options.claim)?;
+    seconds.rows += started.elapsed().as_secs_f64();
     seconds.total = budget.elapsed().as_secs_f64();
     let interrupted = budget.is_cancelled();
     Ok(Pruning {

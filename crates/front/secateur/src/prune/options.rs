@@ -8,9 +8,6 @@ use secateur_prune::{Claim, Config, Effort, Moves, Objective, Unit};
 use crate::budget::Budget;
 use crate::error::Error;
 
-/// If scores are kept, they may move by this many times the bound on the library's rounding.
-const ROUNDINGS: f64 = 4.0;
-
 /// The choices of a caller of [`prune`](crate::prune).
 ///
 /// ```
@@ -99,7 +96,8 @@ impl PruneOptions {
             unit: self.weight_per,
             claim: self.claim,
             domain: self.domain.clone(),
-            deadline: budget.search_deadline(self.self_check),
+            deadline: budget.deadline(),
+            certifies: self.self_check,
             cancel: budget.cancel(),
             threads: threads(self.threads),
             seed: self.seed,
@@ -119,10 +117,7 @@ impl PruneOptions {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn keep_scores(model: &ModelFile) -> Claim {
-    // The factor allows for the rounding of both models and of the written numbers. If sums may
-    // overflow there is no bound, and the call then fails whatever the distance.
-    let rounding = model.ensemble().rounding().map_or(0.0, |rounding| rounding.largest());
-    Claim::Scores { within: ROUNDINGS * rounding }
+    secateur_prune::keep_scores(model.ensemble())
 }
 
 /// The number of threads: all cores unless given.

@@ -122,10 +122,14 @@ impl PruneReport<'_> {
         let parts = [
             ("read", seconds.read),
             ("fold", seconds.fold),
+            ("points", seconds.points),
             ("lp", seconds.lp),
             ("oracle", seconds.oracle),
+            ("bounds", seconds.bounds),
             ("certificate", seconds.certificate),
             ("write", seconds.write),
+            ("rows", seconds.rows),
+            ("pack", seconds.pack),
         ];
         parts.map(|(name, seconds)| page::Phase { name: name.to_owned(), seconds }).to_vec()
     }

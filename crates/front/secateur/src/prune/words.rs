@@ -1,5 +1,6 @@
 //! The report of a run of `prune`, for every interface: one JSON object, or words for people.
 
+use secateur_certificate::Intercept;
 use secateur_formats::{Framework, ModelFile};
 use secateur_model::{Accepted, ClassId, Cut, Decision, Ensemble, FeatureId};
 use secateur_oracle::Band;
@@ -117,10 +118,14 @@ impl PruneReport<'_> {
         json!({
             "read": seconds.read,
             "fold": seconds.fold,
+            "points": seconds.points,
             "lp": seconds.lp,
             "oracle": seconds.oracle,
+            "bounds": seconds.bounds,
             "certificate": seconds.certificate,
             "write": seconds.write,
+            "rows": seconds.rows,
+            "pack": seconds.pack,
             "total": seconds.total,
         })
     }
@@ -217,6 +222,9 @@ impl PruneReport<'_> {
                 "question to the oracle",
                 "questions to the oracle",
             );
+            if self.options.claim.band().is_some() {
+                line("the bound", &format!("is about {}", family_words(pruned.evidence.intercept)));
+            }
             line(
                 "work",
                 &format!("{calls}, {}", counted(self.pruning.pruned.points as u64, "point", "points")),
@@ -289,7 +297,9 @@ impl PruneReport<'_> {
         let also = match self.original.unused_trees() as u64 {
             0 => String::new(),
             1 => "; the tree behind the best round, which does not count, is gone".to_owned(),
-            unused => format!("; the {unused} trees behind the best round, which do not count, are gone"),
+            unused => {
+                format!("; the {} trees behind the best round, which do not count, are gone", grouped(unused))
+            }
         };
         format!("unchanged: {why}{also}\n")
     }
@@ -363,12 +373,12 @@ impl PruneReport<'_> {
         if self.options.claim.within().is_some() {
             return self.score_bound_words();
         }
-        let trees = self.pruning.pruned.size[1].trees;
+        let trees = grouped(self.pruning.pruned.size[1].trees as u64);
         let moves = match self.options.moves {
             Moves::Leaves => "by merging, scaling and dropping trees",
             Moves::Weights => "by weights on the model's own trees",
         };
-        let least = self.pruning.pruned.lower_bound;
+        let least = grouped(self.pruning.pruned.lower_bound as u64);
         if self.pruning.minimal() {
             return format!("proved: {moves}, no fewer than {trees} can decide the same");
         }
@@ -603,7 +613,7 @@ fn claim_words(original: &ModelFile, asked: Band, band: f64, probability: Option
                 are exact"
             .to_owned();
     }
-    let probability = probability.map(|interval| format!(" (probability {})", logistic::words(interval)));
+    let probability = probability.map(|interval| format!(" (probability {})", logistic::outside(interval)));
     let probability = probability.unwrap_or_default();
     let band = rounded_up(band);
     match original.ensemble().decision() {
@@ -628,6 +638,20 @@ fn relevant_words(relevant: &Relevant) -> String {
         if count == 1 { "decides" } else { "decide" },
         if count == 1 { "for it" } else { "for each of them" },
         counted(count, "inner node", "inner nodes")
+    )
+}
+
+/// The models that a lower bound is about.
+fn family_words(intercept: Intercept) -> String {
+    let constant = match intercept {
+        Intercept::None => "",
+        Intercept::Scaled => ", and the original's constant times such a weight",
+        Intercept::Free => ", and any constant",
+        Intercept::Counted => ", and any constant, which counts as a tree",
+    };
+    format!(
+        "all models whose scores add up the original's trees, merged ones as one, each with a weight of at least \
+         0{constant}; models that tie and are decided by the tie rule count, too"
     )
 }
 

@@ -155,7 +155,7 @@ impl DecisionsFound {
 
     fn leads(&self, report: &VerifyReport<'_>, band: f64) -> String {
         let probability = probability(report, band);
-        let interval = probability.map(|interval| format!(" (probability {})", logistic::words(interval)));
+        let interval = probability.map(|interval| format!(" (probability {})", logistic::outside(interval)));
         let interval = interval.unwrap_or_default();
         format!("the first model's winner leads by more than {band:.3e}{interval}")
     }

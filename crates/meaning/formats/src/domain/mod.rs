@@ -15,7 +15,7 @@ use secateur_model::{Column, Domain, DomainError, Ensemble, FeatureId, Features,
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::ModelFile;
+use crate::{ModelFile, did_you_mean};
 use raw::{Place, Raw};
 pub use scored::DigestOf;
 use scored::NamedWhere;
@@ -33,7 +33,7 @@ pub enum DomainFileError {
     Type { place: String, expected: &'static str, found: &'static str },
     #[error("{place}: {value} is a whole number that no float holds exactly")]
     TooLarge { place: String, value: i64 },
-    #[error("{place}: unknown key {key:?}; known are {known}")]
+    #[error("{place}: unknown key {key:?}; known are {known}{}", did_you_mean(key, known.split(", ")))]
     Key { place: String, key: String, known: &'static str },
     #[error("{place}: {key:?} is needed")]
     Needed { place: String, key: &'static str },
@@ -243,7 +243,7 @@ fn named(error: &DomainError, features: &Features) -> DomainFileError {
 /// A column by its name, otherwise by its number.
 fn find(features: &Features, name: &str, place: &Place) -> Result<FeatureId, DomainFileError> {
     let ids = || (0..features.len()).map(FeatureId::new);
-    if let Some(found) = ids().find(|&feature| features.name(feature) == name) {
+    if let Some(found) = features.called(name) {
         return Ok(found);
     }
     if let Some(number) = name.parse().ok().filter(|&number: &usize| number < features.len()) {
@@ -254,7 +254,7 @@ fn find(features: &Features, name: &str, place: &Place) -> Result<FeatureId, Dom
     if features.len() > known.len() {
         known.push(format!("... ({} in all)", features.len()));
     }
-    let columns = known.join(", ");
+    let columns = known.join(", ") + &did_you_mean(name, ids().map(|feature| features.name(feature)));
     Err(DomainFileError::Column { place: place.to_string(), name: name.to_owned(), columns })
 }
 

@@ -107,6 +107,10 @@ impl Document for File {
         &self.ensemble
     }
 
+    fn ensemble_mut(&mut self) -> &mut Ensemble {
+        &mut self.ensemble
+    }
+
     fn framework(&self) -> Framework {
         Framework::LightGbm
     }

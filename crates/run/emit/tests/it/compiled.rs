@@ -283,8 +283,11 @@ fn a_file_with_its_header_and_test_compiles_and_a_changed_number_is_found() {
     let model = file.ensemble();
     let folder = common::folder("one-model");
     let text = common::written(model, common::exact(Form::C, "house"), &[]).unwrap();
-    std::fs::write(folder.join("house.h"), declarations(model, common::exact(Form::C, "house")).unwrap())
-        .unwrap();
+    std::fs::write(
+        folder.join("house.h"),
+        declarations(model, common::exact(Form::C, "house"), &[]).unwrap(),
+    )
+    .unwrap();
     // The rows that users get.
     let rows = common::judge(model, cover_rows(model));
     std::fs::write(folder.join("test.c"), test_of(model, "house", "house.h", &rows)).unwrap();

@@ -19,11 +19,10 @@ use crate::points::boundary_walks::is_over;
 
 /// Multipliers are multiples of one part in this many.
 const DENOMINATOR: u64 = 1 << 20;
-/// The most branches of a search for the cheapest cover: such searches are frequent, and any bound
-/// is of use.
+/// The most branches of a search for the cheapest cover, and the most cuts that they look at in
+/// all: such searches are frequent, and any bound is of use.
 const MOST_BRANCHES: usize = 20_000;
-/// The most branches where the smallest model is to be proved: that is asked once, by name.
-const MOST_BRANCHES_OF_MINIMUM: usize = 1_000_000;
+const MOST_CUTS_SEEN: usize = 1_000_000;
 /// The search for a packing ends after this time with the packing it has.
 const LONGEST_PACKING: Duration = Duration::from_secs(5);
 
@@ -68,7 +67,8 @@ pub fn cheapest_cover(cuts: &[Vec<usize>], costs: &[u64], budget: &SearchBudget)
     if cuts.iter().any(Vec::is_empty) {
         return None;
     }
-    let mut search = Search::new(cuts.to_vec(), costs, budget, MOST_BRANCHES);
+    let branches = MOST_BRANCHES.min(MOST_CUTS_SEEN / cuts.len().max(1));
+    let mut search = Search::new(cuts.to_vec(), costs, budget, branches);
     let root = Choice::new(costs.len());
     let (packing, hint) = search.packing(&root, &search.unmet(&root));
     let mut best = search.greedy(&root, &hint);
@@ -105,15 +105,16 @@ pub(crate) enum Judged {
 /// budget or the judge ended the search.
 ///
 /// This is one search, not a new one for each cut: cuts are only added, so what was refuted once
-/// stays refuted.
+/// stays refuted. It ends after `branches` at the latest.
 pub(crate) fn no_cover_below(
     cuts: Vec<Vec<usize>>,
     costs: &[u64],
     target: u64,
+    branches: usize,
     budget: &SearchBudget,
     judge: &mut dyn FnMut(&[usize]) -> Judged,
 ) -> Option<CoverProof> {
-    let mut search = Search::new(cuts, costs, budget, MOST_BRANCHES_OF_MINIMUM);
+    let mut search = Search::new(cuts, costs, budget, branches);
     search.prove(&mut Choice::new(costs.len()), &mut Goal { target, judge })
 }
 
@@ -570,7 +571,8 @@ mod tests {
                 }
             };
             let proof =
-                no_cover_below(cuts, &costs, all + 1, &SearchBudget::unlimited(), &mut judge).unwrap();
+                no_cover_below(cuts, &costs, all + 1, usize::MAX, &SearchBudget::unlimited(), &mut judge)
+                    .unwrap();
             assert_eq!(best, least);
             assert_eq!(check_cover(&known, &costs, &proof), Some(least));
         }

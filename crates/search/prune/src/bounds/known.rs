@@ -66,7 +66,7 @@ pub(crate) fn cover_bound<M: Editable>(search: &Search<'_, M>, known: &Known) ->
     }
     // The search gives some bound at once and a better one with a little more time.
     let least = Instant::now() + COVER;
-    let deadline = search.problem.config.deadline.map(|deadline| deadline.max(least));
+    let deadline = search.deadline().map(|deadline| deadline.max(least));
     let cover = cheapest_cover(&sets, &costs, &SearchBudget { deadline, ..search.budget() })?;
     match proved {
         Some((bound, proof)) if bound > cover.bound => Some((bound, proof.clone())),
@@ -100,7 +100,7 @@ pub(crate) fn without_constant<M: Editable>(search: &mut Search<'_, M>, known: &
     let mut program = search.program(&search.costs(), &must, Rows::Lead);
     if !matches!(search.settle(&mut program, Judge::Proof), Settled::Proved(_)) {
         let stop = || search.spent();
-        let limits = secateur_lp::Limits { deadline: search.problem.config.deadline, stop: Some(&stop) };
+        let limits = secateur_lp::Limits { deadline: search.deadline(), stop: Some(&stop) };
         let mut cutter = Cutter::new(search.problem.model, Intercept::None);
         if let Separating::Cut(cut) = cutter.separate(&search.points, &must, &limits) {
             known.cuts.push(or_constant(search, cut));

@@ -78,25 +78,38 @@ impl Minimum {
     }
 }
 
+/// Which covers are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Covers {
+    /// At most this many, each the cheapest of all: few, but dear to find.
+    Cheapest(usize),
+    /// At most this many, in any order, as long as they are cheaper than the best columns.
+    Some(usize),
+    /// All that are cheaper than the best columns, until the minimum is proved or the budget is
+    /// spent.
+    All,
+}
+
 /// Looks for the minimum, starting from columns that are proved to suffice and from known cuts.
-/// Without `rounds` the search continues until the minimum is proved or the budget is spent; with
-/// it, at most that many cheapest covers are tried.
 pub fn minimum<'a>(
     settle: &mut dyn Settle<'a>,
     cutter: &mut dyn Separate,
     costs: &[u64],
     start: Vec<bool>,
     cuts: Vec<ColumnCut>,
-    rounds: Option<usize>,
+    covers: Covers,
     budget: &SearchBudget,
 ) -> Minimum {
     let none = CoverProof::Packing { multipliers: Vec::new(), denominator: 1 };
     let known = Minimum { cost: cost_of(&start, costs), kept: start, bound: 0, cuts, proof: none };
-    let mut state = State { settle, cutter, costs, known, budget };
-    if rounds.is_none() {
-        state.below_the_best();
-    }
-    for _ in 0..rounds.unwrap_or(usize::MAX) {
+    let (rounds, left) = match covers {
+        Covers::Cheapest(most) => (most, 0),
+        Covers::Some(most) => (0, most),
+        Covers::All => (usize::MAX, usize::MAX),
+    };
+    let mut state = State { settle, cutter, costs, known, left, budget };
+    state.below_the_best(if covers == Covers::All { usize::MAX } else { FEW_BRANCHES });
+    for _ in 0..rounds {
         if state.known.is_proved() || is_over(budget) {
             break;
         }
@@ -125,6 +138,8 @@ struct State<'s, 'a> {
     cutter: &'s mut dyn Separate,
     costs: &'s [u64],
     known: Minimum,
+    /// How many covers below the best may still be judged.
+    left: usize,
     budget: &'s SearchBudget,
 }
 
@@ -132,10 +147,11 @@ impl State<'_, '_> {
     /// Tries covers that are cheaper than the best columns, in any order, until a proof shows that
     /// none is left. A cover that is neither proved nor refuted is set aside with all its subsets,
     /// by demanding one of the columns outside it. If something cheaper is found nevertheless, the
-    /// search starts again without the covers set aside.
-    fn below_the_best(&mut self) {
+    /// search starts again without the covers set aside. A search over all covers ends after this
+    /// many branches.
+    fn below_the_best(&mut self, branches: usize) {
         let mut rng = fastrand::Rng::with_seed(0);
-        loop {
+        while self.left > 0 {
             let before = self.known.cost;
             let mut aside: Vec<Vec<usize>> = Vec::new();
             loop {
@@ -143,8 +159,8 @@ impl State<'_, '_> {
                 cuts.extend(aside.iter().cloned());
                 let cover = quick_cover(&cuts, self.costs, self.known.cost, &mut rng, self.budget);
                 let Some(cover) = cover else { break };
-                if let Judged::Unknown = self.judge(&cover) {
-                    if aside.len() == MOST_ASIDE {
+                if let Judged::Unknown = self.judge_below(&cover) {
+                    if aside.len() == MOST_ASIDE || self.left == 0 {
                         return;
                     }
                     aside.push(self.outside(&cover));
@@ -153,8 +169,10 @@ impl State<'_, '_> {
             let mut cuts = sets(&self.known.cuts);
             cuts.extend(aside.iter().cloned());
             let (costs, budget, target) = (self.costs, self.budget, self.known.cost);
-            let proof = no_cover_below(cuts, costs, target, budget, &mut |cover| match self.judge(cover) {
-                Judged::Unknown if aside.len() < MOST_ASIDE => {
+            let proof = no_cover_below(cuts, costs, target, branches, budget, &mut |cover| match self
+                .judge_below(cover)
+            {
+                Judged::Unknown if aside.len() < MOST_ASIDE && self.left > 0 => {
                     aside.push(self.outside(cover));
                     Judged::Cannot(aside.last().cloned().into_iter().collect())
                 }
@@ -171,6 +189,16 @@ impl State<'_, '_> {
                 _ => return,
             }
         }
+    }
+
+    /// Judges a cover, if another one may be judged.
+    fn judge_below(&mut self, cover: &[usize]) -> Judged {
+        if self.left == 0 || is_over(self.budget) {
+            self.left = 0;
+            return Judged::Unknown;
+        }
+        self.left -= 1;
+        self.judge(cover)
     }
 
     /// The columns that are not in a cover.
@@ -228,13 +256,16 @@ impl State<'_, '_> {
     }
 }
 
+/// The most branches of the search over all covers, where only some covers are tried.
+const FEW_BRANCHES: usize = 300;
+
 /// The columns of each cut.
 pub(crate) fn sets(cuts: &[ColumnCut]) -> Vec<Vec<usize>> {
     cuts.iter().map(|cut| cut.columns.clone()).collect()
 }
 
 /// The most covers that are set aside before the search gives up.
-const MOST_ASIDE: usize = 20;
+const MOST_ASIDE: usize = 1_000;
 
 /// Limits the work of shrinking a cut: the number of attempts times the square of the number of
 /// columns. (The time of an attempt grows about with the cube of that number.)

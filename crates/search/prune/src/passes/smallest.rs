@@ -15,7 +15,7 @@ use crate::candidate::column::Intercept;
 use crate::candidate::fold::Folded;
 use crate::candidate::plan::Editable;
 use crate::config::Objective;
-use crate::passes::minimum::{Separate, Settle, Settled, minimum};
+use crate::passes::minimum::{Covers, Separate, Settle, Settled, minimum};
 use crate::points::point::Points;
 use crate::search::Search;
 use crate::watch::Pass;
@@ -25,7 +25,7 @@ pub(crate) fn smallest<M: Editable>(
     search: &mut Search<'_, M>,
     cutter: &mut Cutter,
     known: &mut Known,
-    rounds: Option<usize>,
+    covers: Covers,
     budget: &SearchBudget,
 ) {
     search.begin(Pass::Minimum);
@@ -38,7 +38,7 @@ pub(crate) fn smallest<M: Editable>(
     let (cuts, with_constant): (Vec<ColumnCut>, Vec<ColumnCut>) = std::mem::take(&mut known.cuts)
         .into_iter()
         .partition(|cut| cut.columns.iter().all(|&column| column < costs.len()));
-    let mut found = minimum(search, cutter, &costs, start, cuts, rounds, budget);
+    let mut found = minimum(search, cutter, &costs, start, cuts, covers, budget);
     if counts_constant(search) {
         // Most of the work is done: what is left to search are sets without the constant.
         let constant = constant(search);
@@ -58,7 +58,7 @@ pub(crate) fn smallest<M: Editable>(
         let before = found;
         // Earlier cuts keep their indices, because the proof of the bound refers to them.
         let cuts = before.cuts.iter().cloned().chain(with_constant).collect();
-        found = minimum(&mut Counting { search, constant }, &mut cutter, &costs, start, cuts, rounds, budget);
+        found = minimum(&mut Counting { search, constant }, &mut cutter, &costs, start, cuts, covers, budget);
         if found.bound < before.bound {
             (found.bound, found.proof) = (before.bound, before.proof);
         }

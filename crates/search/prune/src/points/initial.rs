@@ -4,6 +4,7 @@
 use secateur_model::CellId;
 
 use crate::candidate::plan::Editable;
+use crate::clock::Task;
 use crate::points::all_cells::Sweep;
 use crate::points::boundary_walks::near_boundary;
 use crate::search::Search;
@@ -31,6 +32,7 @@ pub(crate) fn add_points<M: Editable>(
     stumps: bool,
     rng: &mut fastrand::Rng,
 ) {
+    search.clock.switch(Task::Points);
     let numbers = search.points.columns().len().max(1) * search.points.demands_per_point().max(1);
     let room = MOST_NUMBERS / numbers;
     let sizes: Vec<usize> = search.problem.space.axis_sizes().iter().map(|&size| size as usize).collect();

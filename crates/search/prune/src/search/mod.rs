@@ -10,7 +10,7 @@ mod plans;
 mod questions;
 pub(crate) mod weight_program;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use secateur_formats::{Edit, EditError};
 use secateur_lp::Limits;
@@ -20,8 +20,9 @@ use secateur_oracle::{Band, Cells, Claim, CompareError, Outline, SearchBudget, S
 use crate::candidate::column::{Column, Intercept};
 use crate::candidate::fold::Folded;
 use crate::candidate::plan::{Draft, Editable, Plan, Writer};
+use crate::clock::{Clock, Task, Time};
 use crate::config::{Config, Objective};
-use crate::outcome::{PruneError, Seconds, Size};
+use crate::outcome::{PruneError, Size};
 use crate::passes::minimum;
 use crate::points::all_cells::Sweep;
 use crate::points::point::Points;
@@ -128,7 +129,11 @@ pub(crate) struct Search<'a, M> {
     /// The proved weights with the smallest support; `None` before any are proved. The folded model
     /// counts only where scores are kept.
     pub(crate) best_weights: Option<Weights>,
-    pub(crate) seconds: Seconds,
+    /// Where the time goes, and how much there is.
+    pub(crate) clock: Clock,
+    pub(crate) time: Time,
+    /// How long the oracle's last answer took.
+    answered_in: Duration,
     pub(crate) oracle_calls: u64,
     /// Every cell is among the points.
     pub(crate) all_cells: bool,
@@ -158,6 +163,7 @@ impl<'a, M: Editable> Search<'a, M> {
         columns: Vec<Column>,
         intercept: Intercept,
         config: &'a Config,
+        time: Time,
         watch: &'a Watch,
     ) -> Result<Self, PruneError> {
         let divisor = model.accumulation().divisor();
@@ -188,7 +194,9 @@ impl<'a, M: Editable> Search<'a, M> {
             points,
             best,
             best_weights: None,
-            seconds: Seconds::default(),
+            clock: Clock::start(Task::Fold),
+            time,
+            answered_in: Duration::ZERO,
             oracle_calls: 0,
             all_cells: false,
             sweep: None,
@@ -199,7 +207,12 @@ impl<'a, M: Editable> Search<'a, M> {
 
     /// Is the run's time over, or was it cancelled?
     pub(crate) fn spent(&self) -> bool {
-        spent(self.problem.config)
+        is_spent(self.problem.config, self.deadline())
+    }
+
+    /// When the search has to end; `None` without a time limit.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.time.deadline(self.clock.bounds())
     }
 
     /// The decimal logarithm of the number of cells that the search visits.
@@ -276,12 +289,12 @@ impl<'a, M: Editable> Search<'a, M> {
             if self.allowance.is_over() {
                 return Settled::Open(Why::Hard);
             }
-            let started = Instant::now();
             let config = self.problem.config;
             let stop = || config.cancel.is_cancelled();
-            let limits = Limits { deadline: config.deadline, stop: Some(&stop) };
+            let limits = Limits { deadline: self.deadline(), stop: Some(&stop) };
+            let task = self.clock.switch(Task::Lp);
             let solved = program.solve(self.points.demands(), &limits);
-            self.seconds.lp += started.elapsed().as_secs_f64();
+            self.clock.switch(task);
             let weights = match solved {
                 Solved::Weights(weights) => weights,
                 Solved::Infeasible => return Settled::Infeasible,
@@ -348,7 +361,7 @@ impl<'a, M: Editable> Search<'a, M> {
     /// The run's limits, for passes that watch time and cancellation themselves.
     pub(crate) fn budget(&self) -> SearchBudget {
         SearchBudget {
-            deadline: self.problem.config.deadline,
+            deadline: self.deadline(),
             nodes: None,
             memory: Some(MOST_MEMORY),
             cancel: self.problem.config.cancel.clone(),
@@ -361,7 +374,7 @@ impl<'a, M: Editable> Search<'a, M> {
         let weights = Weights { columns: plan.weights.clone(), groups: Vec::new(), scale: None };
         let Ok(draft) = self.writer().draft(plan) else { return false };
         match self.ask(&draft.model, Vec::new(), MOST_NODES) {
-            Judged::Proved => self.keep(&draft, plan, Some(&weights)).is_ok(),
+            Judged::Proved => self.keep(&draft, plan, Some(&weights)).is_ok_and(|kept| kept),
             Judged::Refuted(rows) => {
                 rows.iter().for_each(|row| {
                     self.points.add(row);
@@ -389,7 +402,11 @@ impl<'a, M: Editable> Search<'a, M> {
         let Ok(draft) = self.writer().draft(plan) else { return Judged::Refused };
         let starts = self.nearest_points(weights);
         match self.ask(&draft.model, starts, nodes) {
-            Judged::Proved if self.keep(&draft, plan, Some(weights)).is_err() => Judged::Refused,
+            Judged::Proved => match self.keep(&draft, plan, Some(weights)) {
+                Ok(true) => Judged::Proved,
+                Ok(false) => Judged::Stopped(StopReason::Time),
+                Err(_) => Judged::Refused,
+            },
             judged => judged,
         }
     }
@@ -403,15 +420,15 @@ impl<'a, M: Editable> Search<'a, M> {
                 // Where scores are kept, elimination starts from the folded model; where decisions
                 // are kept, it starts from weights of the linear program.
                 let weights = self.keeps_scores().then(|| self.weights_of_one());
-                self.keep(&draft, &plan, weights.as_ref())
+                self.keep(&draft, &plan, weights.as_ref()).map(|_| ())
             }
             _ => Ok(()),
         }
     }
 
     /// Keeps a proved model: writes its file if it is smaller than the best, and notes its weights
-    /// if they have the smallest support.
-    fn keep(&mut self, draft: &Draft, plan: &Plan, weights: Option<&Weights>) -> Result<(), EditError> {
+    /// if they have the smallest support. False if too little time is left to certify the model.
+    fn keep(&mut self, draft: &Draft, plan: &Plan, weights: Option<&Weights>) -> Result<bool, EditError> {
         let size = size_of(&draft.model);
         // The number of bytes is known only after the file is written.
         if self.problem.config.objective == Objective::Bytes
@@ -423,6 +440,9 @@ impl<'a, M: Editable> Search<'a, M> {
             }
             let bytes = file.bytes().unwrap_or(0);
             if self.rank(size, bytes) < self.rank(self.best.size, self.best.bytes) {
+                if !self.time.keep_back(self.answered_in) {
+                    return Ok(false);
+                }
                 let made = Some((draft.edit.clone(), plan.clone()));
                 self.best = Candidate { file, made, size, bytes };
                 self.problem.watch.update(|status| status.best = Some(size.trees));
@@ -433,28 +453,38 @@ impl<'a, M: Editable> Search<'a, M> {
         {
             self.best_weights = Some(weights.clone());
         }
-        Ok(())
+        Ok(true)
     }
 
-    /// Takes what a copy of this search has found since `before`: its best model and weights if they
-    /// are smaller, its points and what it cost.
-    pub(crate) fn adopt(&mut self, copy: Self, before: (u64, Seconds)) {
-        let (calls, seconds) = before;
-        self.oracle_calls += copy.oracle_calls - calls;
-        self.seconds.lp += copy.seconds.lp - seconds.lp;
-        self.seconds.oracle += copy.seconds.oracle - seconds.oracle;
-        self.allowance = copy.allowance;
+    /// Lets a copy of this search use its time and its allowance, until the copy is
+    /// [adopted](Self::adopt).
+    pub(crate) fn lend_to(&self, copy: &mut Search<'_, M>) {
+        (copy.allowance, copy.time, copy.clock) = (self.allowance, self.time, self.clock.clone());
+        copy.oracle_calls = self.oracle_calls;
+    }
+
+    /// Takes what a copy of this search has found: its best model and weights if they are smaller,
+    /// its points and what it cost.
+    pub(crate) fn adopt(&mut self, copy: Self) {
+        self.adopt_cost(&copy);
         for row in copy.points.rows() {
             self.points.add(row);
         }
         if self.rank(copy.best.size, copy.best.bytes) < self.rank(self.best.size, self.best.bytes) {
             self.best = copy.best;
+            self.time = copy.time;
         }
         if let Some(weights) = copy.best_weights
             && self.best_weights.as_ref().is_none_or(|best| weights.support() < best.support())
         {
             self.best_weights = Some(weights);
         }
+    }
+
+    /// Counts what another search has cost to which time and allowance were [lent](Self::lend_to).
+    pub(crate) fn adopt_cost(&mut self, other: &Search<'_, M>) {
+        (self.allowance, self.clock) = (other.allowance, other.clock.clone());
+        self.oracle_calls = other.oracle_calls;
     }
 
     /// The sizes by which two models are compared: first and second number.
@@ -468,8 +498,13 @@ impl<'a, M: Editable> Search<'a, M> {
     }
 
     /// Tells the watch which pass has begun.
-    pub(crate) fn begin(&self, pass: Pass) {
+    pub(crate) fn begin(&mut self, pass: Pass) {
         self.problem.watch.update(|status| status.pass = pass);
+        self.clock.switch(match pass {
+            Pass::Start | Pass::Fold | Pass::Certify => Task::Fold,
+            Pass::RelevantSplits | Pass::Indispensable | Pass::Minimum => Task::Bounds,
+            Pass::Reweight | Pass::Eliminate => Task::Points,
+        });
     }
 }
 
@@ -504,8 +539,8 @@ pub(crate) fn free_distance(model: &Ensemble, within: f64) -> f64 {
 }
 
 /// Is the time over, or was the run cancelled?
-pub(crate) fn spent(config: &Config) -> bool {
-    config.cancel.is_cancelled() || config.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+pub(crate) fn is_spent(config: &Config, deadline: Option<Instant>) -> bool {
+    config.cancel.is_cancelled() || deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
 /// The size of a model. Empty trees, which add nothing and which some formats need to fill a round,

@@ -6,6 +6,7 @@ use secateur_model::{CellId, Ensemble};
 use secateur_oracle::{Claimed, CompareError, Judgement, Layout, Options, SearchBudget, StopReason};
 
 use crate::candidate::plan::Editable;
+use crate::clock::Task;
 use crate::search::weight_program::Weights;
 use crate::search::{Judged, STARTS, Search, size_of};
 
@@ -15,6 +16,7 @@ const WANTED: usize = 24;
 impl<'a, M: Editable> Search<'a, M> {
     pub(super) fn ask(&mut self, model: &Ensemble, starts: Vec<Vec<f64>>, nodes: u64) -> Judged {
         let started = Instant::now();
+        let task = self.clock.switch(Task::Oracle);
         self.oracle_calls += 1;
         let candidate = size_of(model).trees;
         let (calls, points) = (self.oracle_calls, self.points.rows().len());
@@ -26,7 +28,8 @@ impl<'a, M: Editable> Search<'a, M> {
         let leaves = (size_of(self.problem.model).leaves + size_of(model).leaves) as u64;
         let (judged, boxes) = self.compare(model, &starts, self.allowance.boxes(nodes, leaves));
         self.allowance.asked(leaves, boxes);
-        self.seconds.oracle += started.elapsed().as_secs_f64();
+        self.answered_in = started.elapsed();
+        self.clock.switch(task);
         judged
     }
 

@@ -65,8 +65,10 @@ fn in_engine_for<T>(
     let (file, watch) = (Plain(model.clone()), Watch::default());
     let config = Config { objective, ..Config::default() };
     let folded = unfolded(model, &|| false).unwrap();
-    let mut search = Search::new(&file, model, &folded, columns(&folded), Intercept::Free, &config, &watch)
-        .expect("small sums");
+    let time = Time::between(Instant::now(), None, false);
+    let mut search =
+        Search::new(&file, model, &folded, columns(&folded), Intercept::Free, &config, time, &watch)
+            .expect("small sums");
     test(&mut search)
 }
 
@@ -177,6 +179,27 @@ fn a_file_that_reads_back_as_another_model_than_was_proved_is_not_kept() {
         let proved = Draft { model: other, edit: draft(search, &plan).edit };
         assert!(matches!(search.keep(&proved, &plan, None), Err(EditError::ReadBack { .. })));
         assert!(search.best.made.is_none());
+    });
+}
+
+#[test]
+fn a_model_that_could_not_be_checked_in_time_is_not_taken() {
+    let model = random_model(&mut Rng::with_seed(13));
+    in_engine(&model, |search| {
+        let mut plan = search.folded_plan();
+        plan.weights[0] = 0.0;
+        let draft = draft(search, &plan);
+        let hour = Duration::from_secs(3600);
+        let now = Instant::now();
+        // An hour is over, and six minutes are left. The proof took an hour, and so might the certificate.
+        search.time = Time::between(now - hour, Some(now + hour / 10), true);
+        search.answered_in = hour;
+        assert!(!search.keep(&draft, &plan, None).expect("can be written"));
+        assert!(search.best.made.is_none());
+        // A cheap proof leaves enough time.
+        search.answered_in = Duration::from_millis(1);
+        assert!(search.keep(&draft, &plan, None).expect("can be written"));
+        assert!(search.best.made.is_some());
     });
 }
 

@@ -6,8 +6,8 @@ use secateur_lp::Limits;
 use secateur_model::{Ensemble, Grid, TreeId};
 use secateur_oracle::{Lead, SearchBudget};
 use secateur_prune::{
-    Column, ColumnCut, Cutter, Intercept, Points, Separating, Settle, Settled, check_cover, indispensable,
-    minimum, relevant_boundaries,
+    Column, ColumnCut, Covers, Cutter, Intercept, Points, Separating, Settle, Settled, check_cover,
+    indispensable, minimum, relevant_boundaries,
 };
 use secateur_testkit::{Shape, ensemble, every_row};
 
@@ -183,8 +183,15 @@ fn minima_are_those_of_enumeration() {
         let mut settle = EveryCell { points: all_points(&model, &grid, Some(1e-3)), intercept };
         let mut cutter = Cutter::new(&model, intercept);
         let start = vec![true; count];
-        let found =
-            minimum(&mut settle, &mut cutter, &costs, start, Vec::new(), None, &SearchBudget::unlimited());
+        let found = minimum(
+            &mut settle,
+            &mut cutter,
+            &costs,
+            start,
+            Vec::new(),
+            Covers::All,
+            &SearchBudget::unlimited(),
+        );
         assert!(found.bound <= least && least <= found.cost);
         let sets: Vec<Vec<usize>> = found.cuts.iter().map(|cut| cut.columns.clone()).collect();
         assert_eq!(check_cover(&sets, &costs, &found.proof), Some(found.bound));

@@ -10,6 +10,7 @@ mod fixtures;
 mod limits;
 mod memory;
 mod scores;
+mod smallest;
 mod solvers;
 mod unchecked;
 mod weaker;
