@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,6 +121,8 @@ def diff(
         certificates=places,
     )
     facts = json.loads(answer["json"])
+    for note in _labels.loud(facts["labels"]):
+        warnings.warn(note, stacklevel=2)
     proofs = answer["certificates"]
     for place, proof in zip(places, proofs):
         if place is not None and proof is not None:

@@ -82,6 +82,20 @@ def certified_classes(original: Model, pruned: Model) -> None:
     compared_classes(original, pruned)
 
 
+def loud(labels: dict[str, Any]) -> list[str]:
+    """What to warn of: where only one of two models has category labels, the answer is about codes."""
+    notes = []
+    if labels["by_code"]:
+        columns = ", ".join(labels["by_code"])
+        notes.append(f"only one of the models has category labels for {columns}: the answer is about codes, not labels")
+    if labels["unplaced"]:
+        notes.append(
+            "one of the models has category labels without naming their columns and the other has none: the answer is "
+            "about codes, not labels"
+        )
+    return notes
+
+
 def _partners(first: Model, second: Model) -> list[int] | None:
     """For each class of the first model the position of the second's class of the same label; `None` where one of the
     two has no labels."""

@@ -307,15 +307,7 @@ def verify(
             probability=found["probability"],
             **both,
         )
-    loud = []
-    if facts["labels"]["by_code"]:
-        columns = ", ".join(facts["labels"]["by_code"])
-        loud.append(f"only one of the models has category labels for {columns}: the answer is about codes, not labels")
-    if facts["labels"]["unplaced"]:
-        loud.append(
-            "one of the models has category labels without naming their columns and the other has none: the answer is "
-            "about codes, not labels"
-        )
+    loud = _labels.loud(facts["labels"])
     for note in loud:
         warnings.warn(note, stacklevel=2)
     classes = answer.get("classes")

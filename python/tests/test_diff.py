@@ -9,6 +9,7 @@ import subprocess
 import command
 import lightgbm
 import numpy as np
+import pandas as pd
 import pytest
 import xgboost
 from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, HistGradientBoostingClassifier, RandomForestClassifier
@@ -205,3 +206,29 @@ def test_models_that_cannot_be_compared_are_refused():
     (three, _, _), _, _ = versions(xgb_three, 0, "other rows")
     with pytest.raises(secateur.ComparisonError):
         secateur.diff(old, three)
+
+
+def test_categories_are_matched_by_label_and_by_code_with_a_warning():
+    rng = np.random.default_rng(0)
+
+    def model(categories, lucky):
+        colour, x = rng.choice(categories, 300), rng.integers(0, 6, 300).astype(float)
+        X = pd.DataFrame({"colour": pd.Categorical(colour, categories=categories), "x": x})
+        model = lightgbm.LGBMClassifier(n_estimators=5, num_leaves=4, min_child_samples=5, min_data_per_group=5, cat_smooth=1, verbose=-1)
+        return model.fit(X, (x + 3 * (colour == lucky) > 4).astype(int)), X
+
+    old, X = model(["red", "green", "blue"], "green")
+    new, _ = model(["blue", "green", "red"], "red")
+    found = secateur.diff(old, new, X)
+    flips = np.flatnonzero(old.predict(X) != new.predict(X))
+    assert found.proved is True and found.changed == len(flips) > 0 and list(found.changed_at) == list(flips[:10])
+    words = " ".join(str(found).split())
+    assert "matched by label in colour" in words and "in colour: category labels alone" in words
+    apart = np.abs(old.predict(X, raw_score=True) - new.predict(X, raw_score=True))
+    assert found.largest_move == pytest.approx(apart.max()) and apart.max() <= found.at_most
+    plain = lightgbm.LGBMClassifier(n_estimators=5, num_leaves=4, min_child_samples=5, verbose=-1)
+    codes = np.column_stack([X.colour.cat.codes, X.x])
+    plain.fit(codes, old.predict(X), categorical_feature=[0])
+    with pytest.warns(UserWarning, match="codes, not labels"):
+        by_code = secateur.diff(old, plain)
+    assert "BY CODE" in str(by_code)

@@ -5,7 +5,6 @@ use secateur_model::{Decision, Ensemble, FeatureId, LabelMatch, NumberType};
 use serde_json::{Value, json};
 
 use super::{Difference, Keeps, Reason, RowChange, RowsMoved, upper_number};
-use crate::domain::inputs_words;
 use crate::logistic;
 use crate::places::Places;
 use crate::text::{counted, entry, grouped, number, plain, printable};
@@ -34,6 +33,12 @@ impl Report<'_> {
     fn models(&self) -> [&Ensemble; 2] {
         let [first, second] = &self.difference.shown;
         [first.as_ref().unwrap_or(self.first.ensemble()), second.as_ref().unwrap_or(self.second.ensemble())]
+    }
+
+    /// What `verify` reports of the largest move.
+    fn verified(&self) -> VerifyReport<'_> {
+        let Self { first, second, .. } = *self;
+        VerifyReport { first, second, answer: &self.difference.scores, places: Places::default() }
     }
 
     fn name(&self, column: FeatureId) -> String {
@@ -150,9 +155,12 @@ impl Report<'_> {
         if let (false, Some(reason)) = (found.moved().ended, found.moved().reason) {
             line("search", &format!("{reason}: the largest move may be smaller than its bound"));
         }
-        let scores = &found.scores;
-        line("inputs", &inputs_words(&scores.accepted, &scores.domain, ours));
-        line("columns", scores.matching);
+        let verified = self.verified();
+        line("inputs", &verified.inputs(&verified.labels()));
+        line("columns", found.scores.matching);
+        if let Some(words) = verified.labels_words() {
+            line("labels", &words);
+        }
         for (place, what) in self.certificates.iter().zip(["largest move", "safe lead"]) {
             if let Some(place) = place {
                 line(
@@ -272,13 +280,7 @@ impl Report<'_> {
         let [ours, theirs] = self.models();
         let labels = LabelMatch::new(ours, theirs).ok();
         let row = |change: &RowChange| self.row_json(change, labels.as_ref());
-        let scores = VerifyReport {
-            first: self.first,
-            second: self.second,
-            answer: &found.scores,
-            places: Places::default(),
-        };
-        let scores = scores.json();
+        let scores = self.verified().json();
         let of_scores = |key: &str| scores.get(key).cloned().unwrap_or_default();
         let rows = found.rows.as_ref().map(|rows| {
             json!({

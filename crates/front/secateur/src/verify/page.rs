@@ -3,7 +3,7 @@
 use secateur_prune::Editable;
 use secateur_report as page;
 
-use super::{VerifyReport, labels};
+use super::VerifyReport;
 use crate::domain::inputs_in_short;
 use crate::page::{Pair, certificate, classes, now};
 
@@ -22,7 +22,7 @@ impl VerifyReport<'_> {
     fn page(&self, pair: &Pair<'_>) -> page::Report {
         let answer = self.answer;
         let labels = self.labels();
-        let matching = match labels::words(&labels, self.models()[0].features()) {
+        let matching = match self.labels_words() {
             Some(words) => format!("{}; category labels {words}", answer.matching),
             None => answer.matching.to_owned(),
         };

@@ -85,13 +85,18 @@ impl VerifyReport<'_> {
     }
 
     /// How category labels of the two models were matched.
-    pub(super) fn labels(&self) -> LabelMatch<'_> {
+    pub(crate) fn labels(&self) -> LabelMatch<'_> {
         let [first, second] = self.models();
         LabelMatch::new(first, second).expect("models that were compared can be matched")
     }
 
+    /// How category labels were matched, if there are any, in words.
+    pub(crate) fn labels_words(&self) -> Option<String> {
+        labels::words(&self.labels(), self.models()[0].features())
+    }
+
     /// The inputs that the claim is about.
-    pub(super) fn inputs(&self, labels: &LabelMatch<'_>) -> String {
+    pub(crate) fn inputs(&self, labels: &LabelMatch<'_>) -> String {
         let words = inputs_words(&self.answer.accepted, &self.answer.domain, self.models()[0]);
         words + &self.answer.findings().inputs_note() + &labels::domain(labels, self.models()[0].features())
     }
@@ -138,7 +143,7 @@ impl VerifyReport<'_> {
         let labels = self.labels();
         line("inputs", &self.inputs(&labels));
         line("columns", answer.matching);
-        if let Some(words) = labels::words(&labels, self.models()[0].features()) {
+        if let Some(words) = self.labels_words() {
             line("labels", &words);
         }
         found.example(self, &labels, verbose, &mut line);
