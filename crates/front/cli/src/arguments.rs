@@ -1,6 +1,7 @@
 //! Flags and their help.
 
 mod ask;
+mod diff;
 mod pack;
 mod prune;
 mod verify;
@@ -16,8 +17,9 @@ use crate::shell::{Completions, Man};
 use crate::table::Reading;
 use crate::verify::Limit;
 pub(crate) use ask::Ask;
+pub(crate) use diff::Diff;
 pub(crate) use pack::{Pack, SelfTest};
-pub(crate) use prune::{Keep, Method, Prune, Solver};
+pub(crate) use prune::{Keep, Method, Prune};
 pub(crate) use verify::{Verify, VerifyMany};
 
 /// Fast, small, sure: make tree ensembles faster or smaller, and prove that they still decide the same.
@@ -57,6 +59,7 @@ Examples:
   secateur predict model.json --data table.csv   what does it predict?
   secateur verify-many pairs.csv                 which of many pairs do?
   secateur ask model.json range                  what can this model do?
+  secateur diff old.json new.json                what changed?
   secateur domain table.csv -o inputs.toml       which inputs can occur?
 
 Exit codes: 0 done or proved; 1 refuted; 2 bad usage or bad input; 3 undecided; 130 interrupted (143 by SIGTERM, 129 by SIGHUP).";
@@ -71,6 +74,7 @@ pub(crate) enum Command {
     Predict(Predict),
     VerifyMany(VerifyMany),
     Ask(Ask),
+    Diff(Diff),
     Domain(Domain),
     SelfTest(SelfTest),
     Demo(Demo),

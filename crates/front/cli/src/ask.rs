@@ -22,7 +22,7 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
     let rules = rules(command)?;
     let places: Vec<Option<PathBuf>> = match &command.certificate {
         Some(path) if rules.of_file => {
-            (1..=rules.questions.len()).map(|at| Some(numbered(path, at))).collect()
+            (1..=rules.questions.len()).map(|at| Some(suffixed(path, at))).collect()
         }
         path => vec![path.clone(); rules.questions.len()],
     };
@@ -169,8 +169,8 @@ fn what_words(name: &str) -> &'static str {
 }
 
 /// `proof.cert` as `proof-2.cert`.
-fn numbered(path: &Path, number: usize) -> PathBuf {
+pub(crate) fn suffixed(path: &Path, suffix: impl std::fmt::Display) -> PathBuf {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let ending = path.extension().map_or_else(String::new, |own| format!(".{}", own.to_string_lossy()));
-    path.with_file_name(format!("{stem}-{number}{ending}"))
+    path.with_file_name(format!("{stem}-{suffix}{ending}"))
 }

@@ -7,6 +7,7 @@ mod ask;
 mod band;
 mod checkpoint;
 mod demo;
+mod diff;
 mod domain;
 #[cfg(debug_assertions)]
 mod faults;
