@@ -11,7 +11,7 @@ help: ## this list
 	@echo
 	@echo "More of the tests: python3 tests/run.py --list. The benchmarks: python3 -m bench."
 
-# Without the tables in Parquet, whose compiler time is a third of the whole: the demo reads none.
+# Without the tables in Parquet and Arrow, whose compiler time is a third of the whole: the demo reads none.
 demo: ## the main job on an embedded model, start to finish
 	cargo run --profile quick --locked --quiet -p secateur-cli --no-default-features --bin secateur -- demo --dir target/demo
 

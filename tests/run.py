@@ -221,21 +221,6 @@ ALL = [
         after=("c",),
         environment={"RUSTC_BOOTSTRAP": "1", "RUSTFLAGS": "-Zsanitizer=address", "SECATEUR_C_FLAGS": "-fsanitize=address"},
     ),
-    # cmake and libclang come from an environment of its own, so that nothing else needs them.
-    Part(
-        "highs",
-        "the suites of the solvers on HiGHS, whose first build takes minutes",
-        [
-            venv("highs"),
-            f'PATH="{ROOT}/target/highs-venv/bin:$PATH"'
-            f' LIBCLANG_PATH="$(dirname $(find {ROOT}/target/highs-venv -name "libclang.*" | head -1))"'
-            ' BINDGEN_EXTRA_CLANG_ARGS="-I$(cc -print-file-name=include)"'
-            " cargo test --locked --target-dir target/highs -p secateur-lp -p secateur-prune -p secateur-cli"
-            " --features secateur-lp/highs,secateur-prune/highs,secateur-cli/highs --lib --test it --test black_box",
-        ],
-        after=("rust",),
-        tools={"c++": "apt-get install g++"},
-    ),
     # Miri sees reads outside of a table and undefined behaviour: the paths without wider instructions, as
     # it has none.
     Part("miri", "the runtime under Miri", ["cargo +nightly miri test --package secateur-runtime --lib --target-dir target/miri"],

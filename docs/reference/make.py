@@ -15,9 +15,9 @@ import secateur
 HERE = pathlib.Path(__file__).parent
 PACKAGE = HERE.parents[1] / "python" / "secateur"
 
-FUNCTIONS = ["advise", "pack", "prune", "verify", "ask", "offers", "verify_many", "check", "inspect", "load", "ray_executor"]
+FUNCTIONS = ["advise", "pack", "prune", "verify", "diff", "ask", "offers", "verify_many", "check", "inspect", "load", "ray_executor"]
 CLASSES = [
-    "Advice", "Pruning", "Unproved", "Verification", "ScoreVerification", "Questions", "Answer", "Case", "PairResult", "Inspection", "Domain",
+    "Advice", "Pruning", "Unproved", "Verification", "ScoreVerification", "Difference", "Questions", "Answer", "Case", "PairResult", "Inspection", "Domain",
     "PackedModel", "PrunedClassifier",
 ]
 OPENING = """\
@@ -53,11 +53,15 @@ def json_page() -> str:
 
 def page() -> str:
     """The whole page."""
-    # Modules without an underscore are programs of their own (`kernel`, `audit`).
+    # Modules without an underscore are programs of their own (`kernel`, `audit`), and `testing`.
     sources = [ast.parse(path.read_text()) for path in sorted(PACKAGE.glob("_*.py"))]
     found = {node.name: node for tree in sources for node in tree.body if hasattr(node, "name")}
     parts = [OPENING, "## Functions\n"]
     parts += [function(found[name], "secateur.") for name in FUNCTIONS if name in secateur.__all__]
+    tests = ast.parse((PACKAGE / "testing.py").read_text())
+    parts.append(f"## `secateur.testing`\n\n{text(ast.get_docstring(tests))}\n")
+    asserts = [node for node in tests.body if isinstance(node, ast.FunctionDef) and node.name.startswith("assert_")]
+    parts += [function(node, "secateur.testing.") for node in asserts]
     parts.append("## What they return, and the estimator\n")
     parts += [class_(found[name]) for name in CLASSES]
     parts.append("## `secateur.Model`\n")

@@ -10,7 +10,7 @@ Three doors, and a call that says which one helps your model:
 
 `pack` makes any model small and fast without changing a bit of its scores. `prune` removes trees without changing a decision; it helps
 stumps, shallow trees and columns of few values. `verify` proves that two models decide alike or finds an input on which they do not,
-`verify_many` does so for many pairs, `ask` answers what one model can do, `check` checks a certificate, `inspect` says what a model is,
+`verify_many` does so for many pairs, `diff` says what changed between two versions, `ask` what one model can do, `check` checks a certificate, `inspect` says what a model is,
 `load` reads one, `Domain` says which inputs can occur. `PrunedClassifier` does fitting and pruning as
 one scikit-learn estimator.
 """
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from secateur._advise import Advice, advise, offers
 from secateur._ask import Answer, Case, Questions, ask
 from secateur._check import check
+from secateur._diff import Difference, diff
 from secateur._domain import Domain
 from secateur._errors import CertificateError, OptionError
 from secateur._inspect import Inspection, inspect
@@ -50,6 +51,7 @@ __all__ = [
     "Case",
     "CertificateError",
     "ComparisonError",
+    "Difference",
     "Domain",
     "EditingError",
     "InputError",
@@ -70,6 +72,7 @@ __all__ = [
     "advise",
     "ask",
     "check",
+    "diff",
     "inspect",
     "load",
     "offers",

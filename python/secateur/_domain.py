@@ -89,16 +89,19 @@ class Domain:
 
         Data only suggests: rows that come tomorrow may lie outside. Read it (`print`), mend it, and use it if you vouch for
         it; nothing applies it by itself. `domain.support` has a sentence for each part, with how many rows support it.
-        `X` is a table of numbers: an array, or a DataFrame whose names are used.
+        `X` is a table: an array, or a DataFrame whose names are used. Columns of text or categories are left out, as only a
+        model knows their values: all of these stay possible.
         """
-        names, rows = _rows.named(X)
+        names, rows, texts = _rows.named(X)
+        if texts and not names:
+            raise OptionError("every column of X holds text or categories, of which a domain says nothing")
         rows = np.ascontiguousarray(rows)
         if rows.ndim != 2 or rows.shape[0] == 0:
             raise OptionError("X must be a table with at least one row")
         listed = names if names is not None else [str(at) for at in range(rows.shape[1])]
         text, support = propose_domain(listed, names is not None, rows)
         domain = cls._of(text)
-        domain.support = tuple(support)
+        domain.support = (*support, *(f"{name} holds text or categories and is left out: all of its values stay possible" for name in texts))
         return domain
 
     @classmethod

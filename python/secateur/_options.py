@@ -11,7 +11,6 @@ from secateur._errors import OptionError
 from secateur._secateur import EFFORTS as EFFORTS, MOVES as MOVES, OBJECTIVES as OBJECTIVES, UNITS as UNITS
 
 KEPT = ("decisions", "scores")
-SOLVERS = ("simplex", "microlp", "highs")
 METHODS = ("ic", "imd", "drep", "rows", "boxes")
 
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}

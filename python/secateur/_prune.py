@@ -181,9 +181,7 @@ def prune(
     report: str | os.PathLike[str] | None = ...,
     progress: bool | Callable[[dict[str, Any]], None] | None = ...,
     seed: int = ...,
-    solver: str = ...,
     executor: Executor | None = ...,
-    checkpoint: str | os.PathLike[str] | None = ...,
     method: None = ...,
     size: None = ...,
     y: Any = ...,
@@ -210,7 +208,6 @@ def prune(
     time_limit: float | str | None = ...,
     threads: int | None = ...,
     seed: int = ...,
-    solver: str = ...,
 ) -> Unproved: ...
 
 
@@ -235,9 +232,7 @@ def prune(
     report: str | os.PathLike[str] | None = None,
     progress: bool | Callable[[dict[str, Any]], None] | None = None,
     seed: int = 0,
-    solver: str = "simplex",
     executor: Executor | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
     method: str | None = None,
     size: int | None = None,
     boxes: int | None = None,
@@ -283,14 +278,9 @@ def prune(
       every input of the pipeline lands there; `result.domain` says what that is. False is every input.
     - `time_limit`: seconds, or "500ms", "30s", "10m", "2h"; the best model that is proved by then is the answer. Without it a fixed
       amount of work is done, the same on every machine, for at most five minutes; "none" is no limit.
-    - `threads`: all cores unless given. `seed`: where random choices start. `solver`: who solves the linear programs,
-      "simplex", "microlp", or "highs" where it was built in; what is proved does not depend on it.
+    - `threads`: all cores unless given. `seed`: where random choices start.
     - `executor`: any `concurrent.futures.Executor`, whose workers help with the certificate where that takes more than a second, as in
       `verify`. The questions of the search itself are short and stay here. The result is the same.
-    - `checkpoint`: a path where the run keeps what it learns, every two seconds at most. One that was stopped, killed or ran out of time goes on from
-      there, with the same model, rows and options (another `time_limit`, `threads` or `executor` may be given), and ends as a run in one go does. What the file says is
-      not believed: the result is proved and checked as always. A damaged file, or one of another run, is refused. The file is removed when the work
-      is done. With it a `time_limit` ends the run and does not steer it: no part of the work is cut short for the sake of others.
     - `certificate`: a path to write it to, or True to have it in the result.
     - `self_check`: False leaves the certificate and its check out; the result is then the search's word alone.
     - `report`: a path to write an HTML page about the run to.
@@ -325,7 +315,6 @@ def prune(
         "objective": _options.choice("objective", objective, _options.OBJECTIVES),
         "moves": _options.choice("moves", moves, _options.MOVES),
         "weight_per": None if weight_per is None else _options.choice("weight_per", weight_per, _options.UNITS),
-        "solver": _options.choice("solver", solver, _options.SOLVERS),
         "band": _options.band(band),
         "within": None if within is None else float(within),
         "keep_scores": _options.choice("keep", keep, _options.KEPT) == "scores",
@@ -354,8 +343,8 @@ def prune(
             "classifier that it holds (estimator_)"
         )
     if method is not None:
-        if executor is not None or checkpoint is not None:
-            raise OptionError("executor and checkpoint are for proofs, and do not go with method")
+        if executor is not None:
+            raise OptionError("executor is for proofs, and does not go with method")
         searched = {key: value for key, value in settings.items() if key not in ("within", "keep_scores", "threshold", "self_check")}
         if searched["time_limit"] == math.inf:
             searched["time_limit"] = None
@@ -387,7 +376,6 @@ def prune(
             report=report is not None,
             classes=classes,
             crew=crew_of(executor),
-            checkpoint=None if checkpoint is None else os.fsdecode(checkpoint),
             **settings,
         )
     proof = answer["certificate"]

@@ -145,13 +145,15 @@ def to_pack(X: Any, reader: Reader) -> np.ndarray | tuple[Any, ...]:
     return rows if rows.flags.c_contiguous or rows.flags.f_contiguous else np.ascontiguousarray(rows)
 
 
-def named(X: Any) -> tuple[list[str] | None, np.ndarray]:
-    """The names of a table's columns, where it has names, and its values for no model in particular: float64."""
+def named(X: Any) -> tuple[list[str] | None, np.ndarray, list[str]]:
+    """The names of a table's columns of numbers, where it has names; their values for no model in particular, as float64; and the
+    names of the columns of text or categories, which only a model can read."""
     columns, container = _columns(X)
-    free = Reader("none", list(columns or []), columns is not None, {}, frozenset(), {})
     if columns is None:
-        return None, _nameless(X, free, "error")
-    return free.names, _frame(columns, container, free, "error")
+        return None, _nameless(X, Reader("none", [], False, {}, frozenset(), {}), "error"), []
+    texts = [name for name, column in columns.items() if _is_category(column) or _holds_text(_values(column, name))]
+    numbers = {name: column for name, column in columns.items() if name not in texts}
+    return list(numbers), _frame(numbers, container, Reader("none", list(numbers), True, {}, frozenset(), {}), "error"), texts
 
 
 def _of_floats(X: Any, reader: Reader) -> np.ndarray | None:
@@ -444,6 +446,10 @@ def _kind(column: Any) -> str:
     return column.kind if isinstance(column, _Arrow) else str(column.dtype).lower()
 
 
+def _is_category(column: Any) -> bool:
+    return _kind(column).startswith(("category", "categorical", "enum", "dictionary"))
+
+
 def _holds_text(values: np.ndarray) -> bool:
     return values.dtype.kind in "UST" or values.dtype.kind == "O" and any(isinstance(value, (str, bytes)) for value in values)
 
@@ -509,8 +515,7 @@ def _refuse_categories(column: Any, name: Any, at: int, container: str, reader: 
     if reader.library == "none":
         return
     kind, labels = _kind(column), reader.labels.get(at)
-    is_category = kind.startswith(("category", "categorical", "enum", "dictionary"))
-    if labels is None and is_category:
+    if labels is None and _is_category(column):
         categories = getattr(column.dtype, "categories", None)
         inner = getattr(getattr(categories, "dtype", None), "kind", "O") if hasattr(column, "cat") and container == "pandas" else ""
         # XGBoost reads their positions, scikit-learn their values; the others refuse them.

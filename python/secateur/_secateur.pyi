@@ -205,6 +205,19 @@ def ask(
     domain: tuple[str, list[Model]] | None = None,
     certificate: str | None = None,
 ) -> dict[str, Any]: ...
+def diff(
+    first: Model,
+    second: Model,
+    rows: NDArray[np.float64] | None = None,
+    *,
+    threshold: float | None = None,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    missing: bool = True,
+    domain: tuple[str, list[Model]] | None = None,
+    certificates: tuple[str | None, str | None] = ...,
+) -> dict[str, Any]: ...
 def prune(
     model: Model,
     rows: NDArray[np.float64] | None = None,
@@ -220,7 +233,6 @@ def prune(
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
-    solver: str = "simplex",
     progress: Callable[[dict[str, Any]], None] | None = None,
     missing: bool = True,
     domain: tuple[str, list[Model]] | None = None,
@@ -230,7 +242,6 @@ def prune(
     report: bool = False,
     classes: list[int] = ...,
     crew: Any = None,
-    checkpoint: str | PathLike[str] | None = None,
 ) -> dict[str, Any]: ...
 def prune_to_size(
     model: Model, rows: NDArray[np.float64], classes: list[int], *, method: str, size: int
@@ -249,7 +260,6 @@ def prune_without_proof(
     time_limit: float | None = None,
     threads: int | None = None,
     seed: int = 0,
-    solver: str = "simplex",
     missing: bool = True,
     domain: tuple[str, list[Model]] | None = None,
 ) -> dict[str, Any]: ...

@@ -189,7 +189,7 @@ def test_pruning_gives_the_same_model_and_certificate(pool):
     there = secateur.prune(model, X, effort="fast", threads=1, certificate=True, executor=through)
     assert there.checked and here.certificate == there.certificate
     assert here.trees_after == there.trees_after
-    with pytest.raises(secateur.OptionError, match="executor and checkpoint are for proofs"):
+    with pytest.raises(secateur.OptionError, match="executor is for proofs"):
         secateur.prune(model, X, y=y, method="ic", size=3, accept_unproved=True, executor=pool)
 
 

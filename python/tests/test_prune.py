@@ -486,7 +486,6 @@ def test_a_thousand_prunes_leave_no_memory_behind():
         ({"seed": -1}, "seed must be"),
         ({"progress": "yes"}, "progress must be"),
         ({"weight_per": "leaf"}, "weight_per must be"),
-        ({"solver": "cplex"}, "solver must be"),
         ({"self_check": 1}, "self_check must be"),
     ],
     ids=str,

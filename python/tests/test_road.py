@@ -135,7 +135,6 @@ def test_what_the_command_line_can_do_python_can(tmp_path):
     model = MODELS / "lightgbm/multiclass.txt"
     for python, flags in (
         ({"moves": "weights", "weight_per": "tree"}, ["--moves", "weights", "--weight-per", "tree"]),
-        ({"solver": "microlp"}, ["--solver", "microlp"]),
     ):
         result = secateur.prune(model, effort="fast", **python)
         assert result.model.to_bytes() == by_command(tmp_path, model, *flags)[0]

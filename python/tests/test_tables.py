@@ -517,6 +517,33 @@ def test_a_domain_from_data_reads_tables_by_the_same_rule():
             secateur.Domain.from_data(table)
 
 
+TEXTS = {
+    "pandas, categories": lambda: pd.Series(pd.Categorical(["x", "y", None, "x"])),
+    "pandas, categories that are numbers": lambda: pd.Series(pd.Categorical([10, 20, 10, None])),
+    "pandas, text": lambda: pd.Series(["x", "y", None, "x"], dtype=object),
+    "pandas, strings": lambda: pd.Series(["x", "y", None, "x"], dtype="string"),
+    "pandas, beside numbers": lambda: pd.Series([1, "y", None, 2.5], dtype=object),
+    "polars, text": lambda: polars.Series(["x", "y", None, "x"]),
+    "polars, categories": lambda: polars.Series(["x", "y", None, "x"], dtype=polars.Categorical),
+    "pyarrow, dictionary": lambda: pyarrow.array(["x", "y", None, "x"]).dictionary_encode(),
+    "numpy": lambda: np.array(["x", "y", "z", "x"]),
+}
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_a_domain_from_data_leaves_texts_out(kind):
+    numbers = {"a": np.array([1.0, 2.0, 2.0, 5.0]), "b": np.array([0, 1, 1, 0])}
+    table = {"a": numbers["a"], "colour": TEXTS[kind](), "b": numbers["b"]}
+    library = kind.partition(",")[0]
+    frames = {"pandas": pd.DataFrame, "polars": polars.DataFrame, "pyarrow": pyarrow.table}
+    for given in [table, frames[library](table)] if library in frames else [table]:
+        domain = secateur.Domain.from_data(given)
+        assert domain == secateur.Domain.from_data(numbers)
+        assert "colour holds text or categories and is left out" in domain.support[-1]
+        with pytest.raises(secateur.OptionError, match="every column of X holds text or categories"):
+            secateur.Domain.from_data({"colour": table["colour"]})
+
+
 def test_threads_are_a_count():
     X, fitted, (_, packed) = small("lightgbm")
     assert np.array_equal(packed.predict(X, threads=3), fitted.predict(X))

@@ -1,6 +1,7 @@
 //! Flags and their help.
 
 mod ask;
+mod diff;
 mod pack;
 mod prune;
 mod verify;
@@ -16,8 +17,9 @@ use crate::shell::{Completions, Man};
 use crate::table::Reading;
 use crate::verify::Limit;
 pub(crate) use ask::Ask;
+pub(crate) use diff::Diff;
 pub(crate) use pack::{Pack, SelfTest};
-pub(crate) use prune::{Keep, Method, Prune, Solver};
+pub(crate) use prune::{Keep, Method, Prune};
 pub(crate) use verify::{Verify, VerifyMany};
 
 /// Make tree ensembles faster or smaller, and prove that they still decide the same.
@@ -57,6 +59,7 @@ Examples:
   secateur predict model.json --data table.csv   what does it predict?
   secateur verify-many pairs.csv                 which of many pairs do?
   secateur ask model.json range                  what can this model do?
+  secateur diff old.json new.json                what changed?
   secateur domain table.csv -o inputs.toml       which inputs can occur?
 
 Exit codes: 0 done or proved; 1 refuted; 2 bad usage or bad input; 3 undecided; 130 interrupted (143 by SIGTERM, 129 by SIGHUP).";
@@ -71,6 +74,7 @@ pub(crate) enum Command {
     Predict(Predict),
     VerifyMany(VerifyMany),
     Ask(Ask),
+    Diff(Diff),
     Domain(Domain),
     SelfTest(SelfTest),
     Demo(Demo),
@@ -94,7 +98,7 @@ pub(crate) struct Advise {
     /// The model file
     pub(crate) model: PathBuf,
 
-    /// Measure on the rows of this table (CSV or Parquet), and try a domain that they suggest
+    /// Measure on the rows of this table (CSV, Parquet or Arrow), and try a domain that they suggest
     #[arg(short, long, value_name = "TABLE")]
     pub(crate) data: Option<PathBuf>,
 
@@ -138,7 +142,7 @@ pub(crate) struct Inspect {
 /// Predict classes, values or raw scores with the very bits of the model's own library
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The table is CSV (also .csv.gz, and with semicolons or tabs) or Parquet. Its columns are matched with the model's by name, in any order; \
+The table is CSV (also .csv.gz, and with semicolons or tabs), Parquet or Arrow. Its columns are matched with the model's by name, in any order; \
 where the model has no names, or no name matches, they are matched by position. An empty field, a null and `nan` are \
 missing values; `inf` and `-inf` are numbers; `true` and `false` are 1 and 0. Categories are given by their labels \
 where the model has labels, and by their codes otherwise.
@@ -147,14 +151,14 @@ Examples:
   secateur predict model.json --data table.csv
   secateur predict model.json --data table.parquet --target y -o classes.csv
   secateur predict model.json --data table.csv --raw | head
-  secateur predict model.json --data - -o scores.parquet < table.csv
+  secateur predict model.json --data - -o scores.arrow < table.csv
   secateur predict model.json --data table.csv --proba
   secateur predict model.json --data table.csv --id customer")]
 pub(crate) struct Predict {
     /// The model file
     pub(crate) model: PathBuf,
 
-    /// The table, CSV or Parquet; `-` is CSV from stdin
+    /// The table, CSV, Parquet or Arrow; `-` is CSV or Arrow from stdin
     #[arg(short, long, value_name = "TABLE")]
     pub(crate) data: PathBuf,
 
@@ -167,7 +171,8 @@ pub(crate) struct Predict {
     #[arg(long, conflicts_with = "raw")]
     pub(crate) proba: bool,
 
-    /// Write to this file, whole or not at all, instead of stdout: .csv, .csv.gz or .parquet, as its name says
+    /// Write to this file, whole or not at all, instead of stdout: .csv, .csv.gz, .parquet or .arrow, as its name
+    /// says
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
@@ -227,7 +232,7 @@ Examples:
   secateur domain table.csv --target y -o inputs.toml
   secateur prune model.json -o small.json --domain inputs.toml")]
 pub(crate) struct Domain {
-    /// The table, CSV or Parquet
+    /// The table, CSV, Parquet or Arrow
     pub(crate) table: PathBuf,
 
     /// Write the domain to this file, whole or not at all, in place of stdout

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use secateur::ask::{Changes, Condition, Options, Question, Report, Rules, ask, of_row};
+pub(crate) use secateur::ask::suffixed;
+use secateur::ask::{Changes, Condition, Options, Question, Report, Rules, ask};
 use secateur::{Budget, Conclusion};
 
 use crate::arguments::{Ask, Inputs, Verbosity};
@@ -21,7 +22,9 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
     let read = model::read(&command.model)?;
     let rules = rules(command)?;
     let places: Vec<Option<PathBuf>> = match &command.certificate {
-        Some(path) if rules.of_file => (1..=rules.questions.len()).map(|at| Some(of_row(path, at))).collect(),
+        Some(path) if rules.of_file => {
+            (1..=rules.questions.len()).map(|at| Some(suffixed(path, at))).collect()
+        }
         path => vec![path.clone(); rules.questions.len()],
     };
     let inputs = match (&command.inputs, rules.domain) {
@@ -72,7 +75,7 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
         if several && let Some(place) = place {
             for case in &answer.cases {
                 let Some(bytes) = &case.certificate else { continue };
-                let path = of_row(place, case.at + 1);
+                let path = suffixed(place, case.at + 1);
                 refuse_to_overwrite(&path, &inputs)?;
                 let mut output = Output::open(Some(&path))?;
                 output.write(bytes)?;

@@ -2,7 +2,7 @@
 //! model file, predicts bit for bit, and tells whether two models decide alike.
 //!
 //! Each command has a file (`advise`, `inspect`, `predict`, `prune`, `verify`, `verify-many`, `domain`,
-//! `pack`, `demo`, and `shell` for completions and manual pages). `table` reads CSV and Parquet
+//! `pack`, `demo`, and `shell` for completions and manual pages). `table` reads CSV, Parquet and Arrow
 //! files, `output` writes a file whole or not at all. Results go to stdout; notes, progress and
 //! errors go to stderr.
 //!
@@ -130,6 +130,27 @@
 //! - `threshold`, `scope`, `inputs`, `domain`, `certificate`, `checked`, `nodes`, `seconds`: as for
 //!   `verify`.
 //!
+//! # `diff --json`
+//! - `outcome`: `proved`, or `open` if a bound is not proved or its certificate was not checked.
+//! - `sentence`: the answer in words, with its inputs.
+//! - `rows`: null without a table, or `count` (rows that both libraries accept), `refused`, `changed`
+//!   (decided otherwise) and its `share` (both null for regressors and rankers), `moved` (rows whose
+//!   scores differ), `largest_move`, `mean_move`, `first` (the first changed rows, or those that move
+//!   farthest) and `outside_domain` (as `rows_outside_domain` of `prune`).
+//! - A row has its `index` (from 0, null for a row that the search found), `input`, `labels`,
+//!   `classes` and `scores` of both models, `lead` of the first model's class, `moved`, and `trees`:
+//!   those that differ most there, each with its position `tree`, both `values` and the `columns` on
+//!   the row's way through it.
+//! - `scores`: as for `verify --scores`; `reason`: why its search ended early, or null.
+//! - `keeps`: null for regressors and rankers, or `above` (proved: a class that leads by more than this
+//!   keeps the decision), `by` (`decisions`: a certificate about decisions, `scores`: it follows from
+//!   the largest move), `all` (every decision stays that is no artefact of rounding), `shown` (the
+//!   changed row with the largest lead that was found), `ended` (`above` is known to a hundredth),
+//!   `reason`.
+//! - `trees`: how many there are `before` and `after`, and the positions that `changed`.
+//! - `certificates`: the paths of those for `scores` and `decisions`, each null if it is not written.
+//! - `threshold`, `scope`, `inputs`, `domain`, `labels`, `checked`, `nodes`, `seconds`: as for `verify`.
+//!
 //! # `verify-many --json`
 //! One object on a line for each pair:
 //! - `index`: its position in the list, from 0.
@@ -189,6 +210,7 @@ mod advise;
 mod arguments;
 mod ask;
 mod demo;
+mod diff;
 mod domain;
 mod failure;
 mod inspect;
@@ -243,6 +265,7 @@ fn run_command(arguments: &Arguments) -> anyhow::Result<Ending> {
         Command::Prune(command) => return prune::run(command, verbosity),
         Command::Verify(command) => return verify::run(command, verbosity),
         Command::Ask(command) => return ask::run(command, verbosity),
+        Command::Diff(command) => return diff::run(command, verbosity),
         Command::VerifyMany(command) => return verify_many::run(command, verbosity),
         Command::Inspect(command) => inspect::run(command, verbosity)?,
         Command::Predict(command) => predict::run(command, verbosity)?,

@@ -1,9 +1,12 @@
-//! Writes predictions: as CSV, as compressed CSV, or as Parquet. The name of the file says which.
+//! Writes predictions: as CSV, as compressed CSV, as Parquet or as Arrow IPC. The name of the file says which.
+
+#[cfg(feature = "parquet")]
+mod columnar;
 
 use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use csv::WriterBuilder;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -18,6 +21,7 @@ pub(crate) enum Format {
     Csv,
     CompressedCsv,
     Parquet,
+    Arrow,
 }
 
 impl Format {
@@ -30,12 +34,13 @@ impl Format {
             None | Some("csv") => Self::Csv,
             Some("gz") if name.ends_with(".csv.gz") => Self::CompressedCsv,
             Some("parquet") if cfg!(feature = "parquet") => Self::Parquet,
-            Some("parquet") => bail!(
-                "{}: this secateur was built without Parquet; give the file a name that ends with .csv",
+            Some("arrow") if cfg!(feature = "parquet") => Self::Arrow,
+            Some("parquet" | "arrow") => bail!(
+                "{}: this secateur was built without Parquet and Arrow; give the file a name that ends with .csv",
                 path.display()
             ),
             Some(_) => bail!(
-                "{}: predictions are written as .csv, .csv.gz or .parquet; give the file one of these endings",
+                "{}: predictions are written as .csv, .csv.gz, .parquet or .arrow; give the file one of these endings",
                 path.display()
             ),
         })
@@ -82,7 +87,7 @@ pub(crate) fn sink<'a>(
     Ok(match format {
         Format::Csv => Box::new(Csv::new(columns, to)?),
         Format::CompressedCsv => Box::new(Csv::new(columns, GzEncoder::new(to, Compression::default()))?),
-        Format::Parquet => parquet(columns, to)?,
+        Format::Parquet | Format::Arrow => columnar(format, columns, to)?,
     })
 }
 
@@ -173,155 +178,16 @@ fn csv_fields(texts: &[String]) -> Result<String> {
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet<'a>(_: Columns<'a>, _: To<'a>) -> Result<Box<dyn Sink + 'a>> {
-    bail!("this secateur was built without Parquet")
+fn columnar<'a>(_: Format, _: Columns<'a>, _: To<'a>) -> Result<Box<dyn Sink + 'a>> {
+    bail!("this secateur was built without Parquet and Arrow")
 }
 
 #[cfg(feature = "parquet")]
-fn parquet<'a>(columns: Columns<'a>, to: To<'a>) -> Result<Box<dyn Sink + 'a>> {
-    Ok(Box::new(with_parquet::Parquet::new(columns, to)?))
-}
-
-#[cfg(feature = "parquet")]
-mod with_parquet {
-    use std::sync::Arc;
-
-    use parquet::basic::{Compression, ConvertedType, LogicalType, Repetition, Type as Physical};
-    use parquet::data_type::{
-        BoolType, ByteArray, ByteArrayType, DataType, DoubleType, FloatType, Int64Type,
-    };
-    use parquet::file::properties::WriterProperties;
-    use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-    use parquet::schema::types::Type;
-
-    use super::{ClassId, ClassLabels, Columns, Context, NumberType, Part, Result, Sink, To};
-
-    /// Rows of a row group.
-    const GROUP: usize = 1 << 17;
-
-    pub(super) struct Parquet<'a> {
-        columns: Columns<'a>,
-        writer: SerializedFileWriter<To<'a>>,
-        ids: Vec<String>,
-        classes: Vec<ClassId>,
-        numbers: Vec<f64>,
-        rows: usize,
-    }
-
-    impl<'a> Parquet<'a> {
-        pub(super) fn new(columns: Columns<'a>, to: To<'a>) -> Result<Self> {
-            let field = |name: &str, kind: Physical| {
-                let field = Type::primitive_type_builder(name, kind).with_repetition(Repetition::REQUIRED);
-                let field = match kind {
-                    Physical::BYTE_ARRAY => field
-                        .with_logical_type(Some(LogicalType::String))
-                        .with_converted_type(ConvertedType::UTF8),
-                    _ => field,
-                };
-                Ok::<_, anyhow::Error>(Arc::new(field.build()?))
-            };
-            let mut fields = Vec::new();
-            for id in columns.ids {
-                fields.push(field(id, Physical::BYTE_ARRAY)?);
-            }
-            if let Some(classes) = columns.classes {
-                let kind = match classes {
-                    ClassLabels::Unnamed(_) | ClassLabels::Integers(_) => Physical::INT64,
-                    ClassLabels::Floats(_) => Physical::DOUBLE,
-                    ClassLabels::Booleans(_) => Physical::BOOLEAN,
-                    ClassLabels::Strings(_) => Physical::BYTE_ARRAY,
-                };
-                fields.push(field("class", kind)?);
-            }
-            for (name, number) in columns.numbers {
-                let kind = if *number == NumberType::F32 { Physical::FLOAT } else { Physical::DOUBLE };
-                fields.push(field(name, kind)?);
-            }
-            let schema = Arc::new(Type::group_type_builder("predictions").with_fields(fields).build()?);
-            let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-            let writer = SerializedFileWriter::new(to, schema, Arc::new(properties))
-                .context("the predictions cannot be written as Parquet")?;
-            Ok(Self { columns, writer, ids: Vec::new(), classes: Vec::new(), numbers: Vec::new(), rows: 0 })
-        }
-
-        /// Writes the rows that are waiting as a row group.
-        fn write_group(&mut self) -> Result<()> {
-            let (ids, width) = (self.columns.ids.len(), self.columns.numbers.len());
-            let mut group = self.writer.next_row_group()?;
-            for id in 0..ids {
-                let texts: Vec<ByteArray> = self
-                    .ids
-                    .iter()
-                    .skip(id)
-                    .step_by(ids)
-                    .map(|text| ByteArray::from(text.as_str()))
-                    .collect();
-                column::<ByteArrayType>(&mut group, &texts)?;
-            }
-            if let Some(labels) = self.columns.classes {
-                let of = self.classes.iter().map(|class| class.index());
-                match labels {
-                    ClassLabels::Unnamed(_) => {
-                        column::<Int64Type>(&mut group, &of.map(|class| class as i64).collect::<Vec<_>>())?;
-                    }
-                    ClassLabels::Integers(labels) => {
-                        column::<Int64Type>(&mut group, &of.map(|class| labels[class]).collect::<Vec<_>>())?;
-                    }
-                    ClassLabels::Floats(labels) => {
-                        column::<DoubleType>(&mut group, &of.map(|class| labels[class]).collect::<Vec<_>>())?;
-                    }
-                    ClassLabels::Booleans(labels) => {
-                        column::<BoolType>(&mut group, &of.map(|class| labels[class]).collect::<Vec<_>>())?;
-                    }
-                    ClassLabels::Strings(labels) => {
-                        let texts = of.map(|class| ByteArray::from(labels[class].as_str()));
-                        column::<ByteArrayType>(&mut group, &texts.collect::<Vec<_>>())?;
-                    }
-                }
-            }
-            for (index, (_, number)) in self.columns.numbers.iter().enumerate() {
-                let values = self.numbers.iter().skip(index).step_by(width).copied();
-                match number {
-                    NumberType::F32 => {
-                        column::<FloatType>(
-                            &mut group,
-                            &values.map(|value| value as f32).collect::<Vec<_>>(),
-                        )?;
-                    }
-                    NumberType::F64 => column::<DoubleType>(&mut group, &values.collect::<Vec<_>>())?,
-                }
-            }
-            group.close()?;
-            (self.ids, self.classes, self.numbers, self.rows) = Default::default();
-            Ok(())
-        }
-    }
-
-    /// Writes the next column of a row group.
-    fn column<T: DataType>(group: &mut SerializedRowGroupWriter<'_, To<'_>>, values: &[T::T]) -> Result<()> {
-        let mut writer = group.next_column()?.context("a column too many")?;
-        writer.typed::<T>().write_batch(values, None, None)?;
-        writer.close()?;
-        Ok(())
-    }
-
-    impl Sink for Parquet<'_> {
-        fn rows(&mut self, part: &Part<'_>) -> Result<()> {
-            self.ids.extend_from_slice(part.ids);
-            self.classes.extend_from_slice(part.classes);
-            self.numbers.extend_from_slice(part.numbers);
-            self.rows += part.rows;
-            if self.rows >= GROUP { self.write_group() } else { Ok(()) }
-        }
-
-        fn finish(mut self: Box<Self>) -> Result<()> {
-            if self.rows > 0 {
-                self.write_group()?;
-            }
-            self.writer.close()?;
-            Ok(())
-        }
-    }
+fn columnar<'a>(format: Format, columns: Columns<'a>, to: To<'a>) -> Result<Box<dyn Sink + 'a>> {
+    Ok(match format {
+        Format::Arrow => Box::new(columnar::Grouped::new(columns, columnar::Arrow::new(&columns, to)?)),
+        _ => Box::new(columnar::Grouped::new(columns, columnar::Parquet::new(&columns, to)?)),
+    })
 }
 
 #[cfg(test)]
@@ -336,9 +202,9 @@ mod tests {
         }
         assert_eq!(of("x/a.csv.gz").unwrap(), Format::CompressedCsv);
         assert_eq!(Format::of(None).unwrap(), Format::Csv);
-        for name in ["a.json", "a.arrow", "a.gz", "a.xlsx", "a.b c"] {
+        for name in ["a.json", "a.arrows", "a.gz", "a.xlsx", "a.b c"] {
             let error = of(name).unwrap_err().to_string();
-            assert!(error.contains(name) && error.contains(".parquet"), "{error}");
+            assert!(error.contains(name) && error.contains(".parquet or .arrow"), "{error}");
         }
     }
 }

@@ -12,11 +12,11 @@ use clap::ValueEnum;
 use secateur::prune::unproved::{Order, Scrutiny, prune_to_size, prune_without_proof};
 use secateur::{
     Budget, Cancel, Claim, ModelFile, Places, PruneOptions, PruneReport, Pruning, Watch, prune,
-    prune::{LinearSolver, MOST_ROWS, Outcome, Status, accepted_rows, offers, trial_words},
+    prune::{MOST_ROWS, Outcome, Status, accepted_rows, offers, trial_words},
 };
 use secateur_model::{ClassId, Ensemble};
 
-use crate::arguments::{self, Keep, Method, Prune, Verbosity};
+use crate::arguments::{Keep, Method, Prune, Verbosity};
 use crate::failure::Ending;
 use crate::model::Model;
 use crate::output::{Files, Opened, json_text};
@@ -35,7 +35,6 @@ pub(crate) fn run(command: &Prune, verbosity: Verbosity) -> Result<Ending> {
     let budget = LimitOrNone::budget(command.time_limit);
     refuse_mixed_claims(command)?;
     let unproved = command.method.map(|method| unproved(command, method)).transpose()?;
-    let solver = solver(command.solver)?;
     let original = model::read(&command.model)?;
     let model = "the model itself, which the proof is about (replace it when you are done with it)";
     let mut files = Files::reading([
@@ -46,17 +45,16 @@ pub(crate) fn run(command: &Prune, verbosity: Verbosity) -> Result<Ending> {
     let output = files.open(Some(&command.output), "the pruned model, and each needs a file of its own")?;
     let certificate = "the certificate, and each needs a file of its own";
     let certificate = files.open(command.certificate.as_deref(), certificate)?;
-    files.take(command.checkpoint.as_deref(), "the checkpoint, and each needs a file of its own")?;
     let page = files.open(command.report.as_deref(), "the report")?;
     let domain = command.inputs.domain(&original.file)?;
     let rows = read_rows(command, original.file.ensemble(), verbosity)?;
     hint_at_extension(&command.output, &original.file, verbosity);
     if let Some(way) = unproved {
-        let options = options(command, solver, domain, &original.file);
+        let options = options(command, domain, &original.file);
         return without_proof(command, way, &original, &rows, (files, output), &options, &budget);
     }
     let read = budget.elapsed().as_secs_f64();
-    let mut options = options(command, solver, domain, &original.file);
+    let mut options = options(command, domain, &original.file);
     options.classes = rows.classes;
     let trees = original.file.ensemble().trees().len();
     let watch = Watch::default();
@@ -253,34 +251,13 @@ fn method_name(method: Method) -> String {
     method.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// The solver of that name, if it is built in.
-fn solver(wanted: arguments::Solver) -> Result<LinearSolver> {
-    let name = match wanted {
-        arguments::Solver::Simplex => "simplex",
-        arguments::Solver::Microlp => "microlp",
-        arguments::Solver::Highs => "highs",
-    };
-    LinearSolver::all().find(|solver| solver.name() == name).ok_or_else(|| {
-        anyhow!(
-            "--solver {name}: this build does not have it; leave the option out, or build with \
-             `cargo build --release -p secateur-cli --features {name}`"
-        )
-    })
-}
-
 /// The user's options. A certificate that is to be written is always checked.
-fn options(
-    command: &Prune,
-    solver: LinearSolver,
-    domain: secateur::Domain,
-    model: &ModelFile,
-) -> PruneOptions {
+fn options(command: &Prune, domain: secateur::Domain, model: &ModelFile) -> PruneOptions {
     PruneOptions {
         effort: command.effort,
         objective: command.objective,
         moves: command.moves,
         weight_per: command.weight_per,
-        solver,
         claim: match command.within {
             Some(within) => Claim::Scores { within },
             None if command.keep == Keep::Scores => secateur::prune::keep_scores(model),
@@ -295,7 +272,6 @@ fn options(
         self_check: command.certificate.is_some() || !command.no_self_check,
         record: command.report.is_some(),
         crew: None,
-        checkpoint: command.checkpoint.clone(),
     }
 }
 

@@ -10,6 +10,7 @@ mod advise;
 mod ask;
 mod check;
 mod crew;
+mod diff;
 mod domain;
 mod error;
 mod interrupt;
@@ -35,6 +36,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<packed::Packed>()?;
     module.add_function(wrap_pyfunction!(verify::verify, module)?)?;
     module.add_function(wrap_pyfunction!(ask::ask, module)?)?;
+    module.add_function(wrap_pyfunction!(diff::diff, module)?)?;
     module.add_function(wrap_pyfunction!(ask::rules_from_toml, module)?)?;
     module.add_function(wrap_pyfunction!(prune::prune, module)?)?;
     module.add_class::<advise::Advice>()?;

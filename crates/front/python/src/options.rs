@@ -6,10 +6,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use secateur::{
-    Band, Budget, Domain, DomainFile, ModelFile,
-    prune::{Choice, LinearSolver},
-};
+use secateur::{Band, Budget, Domain, DomainFile, ModelFile, prune::Choice};
 
 use crate::model::Model;
 
@@ -71,12 +68,6 @@ fn unhurried_budget(time_limit: Option<f64>) -> PyResult<Budget> {
             .map_err(|_| PyValueError::new_err(format!("time_limit must not be {seconds}")))
     });
     Ok(Budget::maybe(limit.transpose()?))
-}
-
-/// The solver of that name, if it is built in.
-pub(crate) fn solver(name: &str) -> PyResult<LinearSolver> {
-    let found = LinearSolver::all().find(|solver| solver.name() == name);
-    found.ok_or_else(|| PyValueError::new_err(format!("solver {name:?}: this build does not have it")))
 }
 
 /// The value that a word stands for.

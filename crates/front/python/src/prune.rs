@@ -1,6 +1,5 @@
 //! `prune`: a smaller model that decides as this one does on every input, certified and checked.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use numpy::PyReadonlyArray2;
@@ -25,8 +24,8 @@ const STILL_THERE: Duration = Duration::from_millis(900);
 #[pyfunction]
 #[pyo3(signature = (
     model, rows=None, *, effort="thorough", objective="trees", moves="leaves", weight_per=None, band=None, within=None, keep_scores=false, threshold=None,
-    time_limit=None, threads=None, seed=0, solver="simplex", progress=None, missing=true, domain=None,
-    self_check=true, path=None, certificate=None, report=false, classes=Vec::new(), crew=None, checkpoint=None
+    time_limit=None, threads=None, seed=0, progress=None, missing=true, domain=None,
+    self_check=true, path=None, certificate=None, report=false, classes=Vec::new(), crew=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn prune<'py>(
@@ -44,7 +43,6 @@ pub(crate) fn prune<'py>(
     time_limit: Option<f64>,
     threads: Option<usize>,
     seed: u64,
-    solver: &str,
     progress: Option<Py<PyAny>>,
     missing: bool,
     domain: Option<GivenDomain>,
@@ -54,7 +52,6 @@ pub(crate) fn prune<'py>(
     report: bool,
     classes: Vec<u32>,
     crew: Option<Py<PyAny>>,
-    checkpoint: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let budget = options::pruning_budget(time_limit)?;
     let helpers = crew.map(|object| Helpers::new(object, budget.cancel()));
@@ -64,7 +61,6 @@ pub(crate) fn prune<'py>(
         objective: options::choice("objective", objective)?,
         moves: options::choice("moves", moves)?,
         weight_per: weight_per.map(|word| options::choice("weight_per", word)).transpose()?,
-        solver: options::solver(solver)?,
         claim: match within {
             Some(within) => Claim::Scores { within },
             None if keep_scores => secateur::prune::keep_scores(&model.file),
@@ -79,7 +75,6 @@ pub(crate) fn prune<'py>(
         self_check,
         record: report,
         crew,
-        checkpoint,
     };
     let data = rows.map(|rows| row_major(&rows).1).unwrap_or_default();
     let watch = Watch::default();

@@ -36,7 +36,7 @@ pub(crate) fn prune_to_size<'py>(
 #[pyfunction]
 #[pyo3(signature = (
     model, rows, classes, *, boxes=None, effort="thorough", objective="trees", moves="leaves", weight_per=None, band=None,
-    time_limit=None, threads=None, seed=0, solver="simplex", missing=true, domain=None
+    time_limit=None, threads=None, seed=0, missing=true, domain=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "each is an option of the package's function")]
 pub(crate) fn prune_without_proof<'py>(
@@ -53,7 +53,6 @@ pub(crate) fn prune_without_proof<'py>(
     time_limit: Option<f64>,
     threads: Option<usize>,
     seed: u64,
-    solver: &str,
     missing: bool,
     domain: Option<GivenDomain>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -63,7 +62,6 @@ pub(crate) fn prune_without_proof<'py>(
         objective: options::choice("objective", objective)?,
         moves: options::choice("moves", moves)?,
         weight_per: weight_per.map(|word| options::choice("weight_per", word)).transpose()?,
-        solver: options::solver(solver)?,
         claim: Claim::Decisions { band: options::band(band) },
         threshold: None,
         classes: Vec::new(),
@@ -74,7 +72,6 @@ pub(crate) fn prune_without_proof<'py>(
         self_check: false,
         record: false,
         crew: None,
-        checkpoint: None,
     };
     let scrutiny = boxes.map_or(Scrutiny::Rows, Scrutiny::Boxes);
     let (_, data) = row_major(&rows);

@@ -137,20 +137,6 @@ impl Budget {
         })
     }
 
-    /// Runs a search that must not depend on the clock, with a switch of its own: it is cancelled
-    /// at the search's deadline or when an early end is requested.
-    pub(crate) fn searching<T>(&self, certifies: bool, work: impl FnOnce(&Cancel) -> T) -> T {
-        let stop = Cancel::default();
-        let deadline = self.search_deadline(certifies);
-        let check = || {
-            if is_past(deadline) || self.cancel.is_cancelled() {
-                stop.cancel();
-            }
-        };
-        check();
-        watch_while(LOOK, || work(&stop), check)
-    }
-
     /// Runs the last part of a call, the certificate and its check, with a switch of its own: it is
     /// cancelled at the deadline, or when the grace period after an early end is over.
     pub(crate) fn finishing<T>(&self, work: impl FnOnce(&Cancel) -> T) -> T {
@@ -243,25 +229,6 @@ mod tests {
             stop.is_cancelled()
         });
         assert!(stopped);
-    }
-
-    #[test]
-    fn a_search_that_no_clock_steers_is_ended_by_its_switch() {
-        let ended = |budget: &Budget| {
-            budget.searching(true, |stop| {
-                let started = Instant::now();
-                while !stop.is_cancelled() && started.elapsed() < Duration::from_secs(60) {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                stop.is_cancelled()
-            })
-        };
-        let budget = Budget::limit(Duration::from_millis(30));
-        assert!(ended(&budget) && !budget.is_cancelled(), "the time limit is no interruption");
-        let budget = Budget::unlimited();
-        budget.cancel().cancel();
-        assert!(ended(&budget));
-        assert!(!Budget::unlimited().searching(true, |stop| stop.is_cancelled()));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Checkpoints of `verify` and `prune` in a file. Each is first written under another name, so that
+//! Checkpoints of `verify` in a file. Each is first written under another name, so that
 //! nobody ever sees half of one; the file is removed when the answer is known.
 
 use std::fs;
@@ -6,10 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use secateur_certificate::Digest;
-use secateur_model::Ensemble;
 use secateur_oracle::{CheckpointError, Crew, Keep, Keeper, StopReason};
-use secateur_prune::{Certificate, CertifyError, Journal};
+use secateur_prune::CertifyError;
 
 use crate::error::Error;
 
@@ -71,70 +69,6 @@ impl Checkpoint {
     /// Removes the file, since the answer is known.
     pub(crate) fn done(&self) {
         remove(&self.path);
-    }
-}
-
-/// A file with the answers that a call of `prune` has found so far.
-pub(crate) struct PruneCheckpoint {
-    path: PathBuf,
-    pub(crate) journal: Arc<Journal>,
-}
-
-impl PruneCheckpoint {
-    /// Keeps in this file what the run with the digest `run` learns; the run continues from what
-    /// the file already holds.
-    pub(crate) fn open(path: &Path, run: [u8; 32]) -> Result<Self, Error> {
-        let old = old_bytes(path)?;
-        let journal = Journal::open(Box::new(InFile(path.to_owned())), run, old.as_deref());
-        let journal = journal.map_err(|error| Error::Checkpoint { path: path.to_owned(), error })?;
-        Ok(Self { path: path.to_owned(), journal: Arc::new(journal) })
-    }
-
-    /// Makes the certificate of a model; the proof search keeps its checkpoints in this file too.
-    pub(crate) fn certify(
-        &self,
-        model: &Ensemble,
-        crew: Option<Crew>,
-        certify: impl Fn(Option<Crew>) -> Result<Certificate, CertifyError>,
-    ) -> Result<Result<Certificate, CertifyError>, Error> {
-        let (keeper, goes_on) = self.journal.proof_keeper(Digest::of(model).0);
-        let keeping = match crew.clone() {
-            Some(mut crew) => {
-                crew.keeper = Some(keeper);
-                crew
-            }
-            None => Crew::keeping(keeper),
-        };
-        let certified = certify(Some(keeping));
-        match &certified {
-            Err(CertifyError::Write(error)) => match error.get_ref().and_then(|inner| inner.downcast_ref()) {
-                // This search cannot keep checkpoints: it runs without them, from the beginning.
-                Some(CheckpointError::Impossible) => Ok(certify(crew)),
-                Some(&error) => Err(Error::Checkpoint { path: self.path.clone(), error }),
-                None => Ok(certified),
-            },
-            Err(CertifyError::NotProved | CertifyError::Refused { .. } | CertifyError::Unreadable(_))
-                if goes_on =>
-            {
-                Err(self.refused())
-            }
-            _ => Ok(certified),
-        }
-    }
-
-    /// The error for a proof that begins in this file, or a model that the file calls proved, if
-    /// the proof is not valid.
-    pub(crate) fn refused(&self) -> Error {
-        Error::CheckpointProof { path: self.path.clone() }
-    }
-
-    /// Ends the call: removes the file if nothing is left to do, otherwise writes what is pending.
-    pub(crate) fn close(&self, done: bool) {
-        if done {
-            remove(&self.path);
-        } else {
-            self.journal.flush();
-        }
     }
 }
 

@@ -45,6 +45,8 @@
 //!   [`Question::Scores`]: how far can their scores be apart?
 //! - [`ask`](mod@ask): what can one model do? The range of its scores, what changing a column does,
 //!   whether a score ever falls, which classes it decides.
+//! - [`diff`](diff::diff): what changed between two versions: rows of a table, the largest move of a
+//!   score, and the lead that keeps a decision.
 //! - [`check`]: does a certificate prove that two models decide alike?
 //! - [`predict`], [`values`] and [`raw_scores`]: predictions with exactly the bits of the model's
 //!   own library.
@@ -88,6 +90,7 @@ pub mod check;
 mod checkpoint;
 pub mod demo;
 pub mod describe;
+pub mod diff;
 pub mod domain;
 mod error;
 pub mod internal;

@@ -1,7 +1,6 @@
 //! Makes a [`Growing`] of the simplex in the space of the unknowns.
 //!
-//! When the simplex says "infeasible" it returns the ray that shows it, which is kept for callers
-//! who ask. A solve without an answer is repeated once from the first basis; if that gives no
+//! A solve without an answer is repeated once from the first basis; if that gives no
 //! answer either, the status is unknown.
 
 use std::cell::RefCell;
@@ -16,8 +15,6 @@ pub(crate) struct ColumnSpace {
     /// The costs as stated; the simplex works with slightly different ones.
     costs: Vec<f64>,
     checks: Checks,
-    /// The contradiction found by the last solve, if it ended as infeasible.
-    contradiction: Option<Vec<(usize, f64)>>,
 }
 
 impl ColumnSpace {
@@ -29,7 +26,6 @@ impl ColumnSpace {
             simplex: Simplex::new(costs, signs),
             costs: costs.iter().zip(signs).map(paid).collect(),
             checks,
-            contradiction: None,
         }
     }
 }
@@ -55,17 +51,14 @@ impl Growing for ColumnSpace {
 
     fn save(&self) -> Saved {
         let (basis, signs) = self.simplex.save();
-        Saved { signs, basis: Some(basis) }
+        Saved { signs, basis }
     }
 
     fn restore(&mut self, Saved { signs, basis }: Saved) {
-        if let Some(basis) = basis {
-            self.simplex.restore((basis, signs));
-        }
+        self.simplex.restore((basis, signs));
     }
 
     fn solve(&mut self, limits: &Limits<'_>) -> Status {
-        self.contradiction = None;
         if let Some(status) = self.checks.refusal(limits) {
             return status;
         }
@@ -90,15 +83,8 @@ impl Growing for ColumnSpace {
                     Status::Unknown(Reason::Unexpected)
                 }
             }
-            Ended::Infeasible(rows) => {
-                self.contradiction = Some(rows);
-                Status::Infeasible
-            }
+            Ended::Infeasible(_) => Status::Infeasible,
             Ended::Unknown => spent.into_inner().unwrap_or(Status::Unknown(Reason::Numerical)),
         }
-    }
-
-    fn contradiction(&mut self, _: &Limits<'_>) -> Option<Vec<(usize, f64)>> {
-        self.contradiction.clone()
     }
 }

@@ -1,8 +1,8 @@
-//! Errors in a problem or an edit, with their place.
+//! Errors in a program or an edit, with their place.
 
-use crate::problem::LARGEST;
+use crate::growing::LARGEST;
 
-/// Why a problem or an edit is not given to a back end.
+/// Why a program or an edit is not given to a solver.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -22,24 +22,6 @@ pub enum Error {
         /// Its cost.
         value: f64,
     },
-    /// A bound of a column is not a number, is infinite on the wrong side, or is too large.
-    #[error(
-        "column {column} has the bound {value}: expected a magnitude of at most {LARGEST:e}, or infinite on its open side"
-    )]
-    ColumnBound {
-        /// The column.
-        column: usize,
-        /// Its bound.
-        value: f64,
-    },
-    /// A bound of an integer column is not finite, or does not fit in 32 bits.
-    #[error("integer column {column} has the bound {value}: expected one between -2^31 and 2^31 - 1")]
-    IntegerBound {
-        /// The column.
-        column: usize,
-        /// Its bound.
-        value: f64,
-    },
     /// A coefficient is not a number, is infinite, or is too large.
     #[error(
         "row {row} has the coefficient {value} for column {column}: expected a magnitude of at most {LARGEST:e}"
@@ -49,7 +31,7 @@ pub enum Error {
         row: usize,
         /// The column.
         column: usize,
-        /// The coefficient, summed over the column's terms.
+        /// The coefficient.
         value: f64,
     },
     /// The bound of a row is not a number, is infinite, or is too large.
@@ -59,16 +41,6 @@ pub enum Error {
         row: usize,
         /// Its bound.
         value: f64,
-    },
-    /// A row names a column that the problem does not have.
-    #[error("row {row} names column {column}: the problem has {columns}")]
-    RowColumn {
-        /// The row, in the order added.
-        row: usize,
-        /// The column named.
-        column: usize,
-        /// How many columns the problem has.
-        columns: usize,
     },
     /// A row does not have one coefficient for each unknown.
     #[error("row {row} has {coefficients} coefficients for {columns} unknowns")]
@@ -88,21 +60,13 @@ pub enum Error {
         /// How many rows the program has.
         rows: usize,
     },
-    /// A fix names a column that the problem does not have.
-    #[error("column {column} cannot be fixed or released: the problem has {columns}")]
-    FixedColumn {
+    /// A hold names a column that the program does not have.
+    #[error("column {column} cannot be held: the program has {columns}")]
+    HeldColumn {
         /// The column named.
         column: usize,
         /// How many columns the problem has.
         columns: usize,
-    },
-    /// A column is fixed at a value that is not a number, is infinite, or is too large.
-    #[error("column {column} cannot be fixed at {value}: expected a number of magnitude at most {LARGEST:e}")]
-    FixedValue {
-        /// The column.
-        column: usize,
-        /// The value.
-        value: f64,
     },
     /// The new costs are not one for each column.
     #[error("{costs} costs for {columns} columns")]

@@ -4,19 +4,14 @@
 //! unknown is nonnegative, free (then its cost does not count) or held at zero. Rows come as they
 //! are found, so a [`Growing`] keeps what it can between two solves.
 //!
-//! Solvers: our own simplex ([`LinearSolver::Simplex`]) works in the space of the unknowns and only
-//! prices rows; a general back end ([`LinearSolver::General`]) gets the program row by row. In both
-//! cases an answer is computed in floating point and is a hint. No solver says "infeasible" only
-//! because it found no answer, and the caller can add up the rows that show it
-//! ([`Growing::contradiction`]).
+//! The solver is our own simplex ([`simplex`]), which works in the space of the unknowns and only
+//! prices rows. An answer is computed in floating point and is a hint. The simplex does not say
+//! "infeasible" only because it found no answer: it adds up the rows that show it.
 
 use crate::column_space::ColumnSpace;
 use crate::error::Error;
-use crate::general::General;
-use crate::problem::is_number;
 use crate::simplex::State;
 use crate::status::{Limits, Reason, Status};
-use crate::{BackEnd, Solver};
 
 /// The values that an unknown may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +38,7 @@ pub trait Growing: Send {
     /// Holds an unknown at zero. Only [`Growing::restore`] releases it.
     fn hold(&mut self, unknown: usize);
 
-    /// Saves which unknowns are held at zero, and the basis if there is one, for
+    /// Saves which unknowns are held at zero, and the basis, for
     /// [`Growing::restore`].
     fn save(&self) -> Saved;
 
@@ -53,64 +48,30 @@ pub trait Growing: Send {
     /// Solves the program as it is now. The answer is [`Status::Optimal`], [`Status::Infeasible`],
     /// a limit, or [`Status::Unknown`].
     fn solve(&mut self, limits: &Limits<'_>) -> Status;
-
-    /// Why the last solve said infeasible: rows whose sum, with these positive multipliers, no
-    /// point can meet. This is a hint, as the answer was; a general back end has to solve another
-    /// program for it.
-    fn contradiction(&mut self, limits: &Limits<'_>) -> Option<Vec<(usize, f64)>>;
 }
 
 /// A state for [`Growing::restore`] to return to.
 #[derive(Clone, Debug)]
 pub struct Saved {
     pub(crate) signs: Vec<Sign>,
-    pub(crate) basis: Option<State>,
+    pub(crate) basis: State,
 }
 
-/// Starts a program without rows, from costs and signs of its unknowns.
+/// Starts a program without rows, from costs and signs of its unknowns. Tests give solvers of their
+/// own, which lie.
 pub type Start = fn(&[f64], &[Sign]) -> Box<dyn Growing>;
 
-/// The solver of growing programs.
-#[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
-pub enum LinearSolver {
-    /// Our own simplex, made for these programs.
-    #[default]
-    Simplex,
-    /// A solver for any program.
-    General(BackEnd),
-    /// A solver that the caller provides.
-    Custom(Start),
+/// A program without rows, which our own simplex solves.
+pub fn simplex(costs: &[f64], signs: &[Sign]) -> Box<dyn Growing> {
+    Box::new(ColumnSpace::new(costs, signs))
 }
 
-impl LinearSolver {
-    /// All built-in solvers.
-    pub fn all() -> impl Iterator<Item = Self> {
-        std::iter::once(Self::Simplex).chain(BackEnd::all().iter().copied().map(Self::General))
-    }
+/// The largest magnitude of a number in a program.
+pub const LARGEST: f64 = 1e15;
 
-    /// Its name in options.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Simplex => "simplex",
-            Self::General(BackEnd::Microlp) => "microlp",
-            #[cfg(feature = "highs")]
-            Self::General(BackEnd::Highs) => "highs",
-            Self::Custom(_) => "custom",
-        }
-    }
-
-    /// A program without rows.
-    pub fn start(self, costs: &[f64], signs: &[Sign]) -> Box<dyn Growing> {
-        match self {
-            Self::Simplex => Box::new(ColumnSpace::new(costs, signs)),
-            Self::General(back_end) => {
-                let start = move |problem| -> Box<dyn Solver> { back_end.start(problem) };
-                Box::new(General::new(Box::new(start), costs, signs))
-            }
-            Self::Custom(start) => start(costs, signs),
-        }
-    }
+/// Is it a number that a solver may get?
+fn is_number(value: f64) -> bool {
+    value.abs() <= LARGEST
 }
 
 /// Checks input before a solver sees it, and keeps the first error.
@@ -156,7 +117,7 @@ impl Checks {
     }
 
     pub(crate) fn unknown(&mut self, column: usize) -> bool {
-        self.accept(column < self.unknowns, Error::FixedColumn { column, columns: self.unknowns });
+        self.accept(column < self.unknowns, Error::HeldColumn { column, columns: self.unknowns });
         self.refused.is_none()
     }
 
@@ -178,16 +139,4 @@ impl Checks {
             self.refused = Some(otherwise);
         }
     }
-}
-
-/// The point, with values that violate their sign only by rounding set to zero.
-pub(crate) fn clean(mut values: Vec<f64>, signs: &[Sign]) -> Vec<f64> {
-    for (value, sign) in values.iter_mut().zip(signs) {
-        match sign {
-            Sign::Nonnegative => *value = value.max(0.0),
-            Sign::Free => {}
-            Sign::Held => *value = 0.0,
-        }
-    }
-    values
 }

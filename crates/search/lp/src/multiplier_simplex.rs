@@ -5,12 +5,12 @@
 //! `sum_i y_i = 1`, `sum_i y_i e_i = 0` and `sum_i y_i a_ij + t <= 0` for each column j that
 //! counts.
 //!
-//! Why not a back end: there are few rows (columns and equations) and many unknowns (points), all
+//! Why not a general solver: there are few rows (columns and equations) and many unknowns (points), all
 //! dense, and the same problem is solved again with one column left out. Here a basis is a dense
 //! inverse, all points are priced in one pass over the entries, and leaving out a column keeps the
 //! basis feasible, because the column's slack just becomes free. So the optimum with all columns is
-//! the start for every question. Measured, this is 10 to 100 times faster than either way of using
-//! a back end.
+//! the start for every question. Measured, this is 10 to 100 times faster than either way of
+//! giving it to microlp.
 //!
 //! Invariants: the basis stays feasible up to [`SLIP`], so there are weights whenever the search
 //! ends. The equations are enforced by a penalty on [`Var::Over`] and [`Var::Under`] that is larger

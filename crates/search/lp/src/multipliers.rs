@@ -166,7 +166,7 @@ impl Separation {
         for &column in kept {
             match self.kinds.get(column) {
                 Some(&kind) => counts[kind] = self.present[kind],
-                None => return Separated::Unknown(Reason::Invalid(Error::FixedColumn { column, columns })),
+                None => return Separated::Unknown(Reason::Invalid(Error::HeldColumn { column, columns })),
             }
         }
         let Some(base) = self.base.take().or_else(|| self.simplex.start()) else {

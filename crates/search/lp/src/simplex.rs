@@ -19,7 +19,7 @@
 //! do not lead to cycles.
 
 use crate::dense::{add_multiple, dot, eliminate, invert, times};
-use crate::growing::{Sign, clean};
+use crate::growing::Sign;
 
 /// How a solve ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -447,4 +447,16 @@ fn identity(count: usize) -> Vec<f64> {
     let mut matrix = vec![0.0; count * count];
     matrix.iter_mut().step_by(count + 1).for_each(|value| *value = 1.0);
     matrix
+}
+
+/// The point, with values that violate their sign only by rounding set to zero.
+fn clean(mut values: Vec<f64>, signs: &[Sign]) -> Vec<f64> {
+    for (value, sign) in values.iter_mut().zip(signs) {
+        match sign {
+            Sign::Nonnegative => *value = value.max(0.0),
+            Sign::Free => {}
+            Sign::Held => *value = 0.0,
+        }
+    }
+    values
 }

@@ -44,14 +44,6 @@ impl<'a> Limits<'a> {
             None
         }
     }
-
-    /// How long to run before checking the limits again.
-    pub(crate) fn slice(&self, longest: Duration) -> Duration {
-        match self.deadline {
-            Some(deadline) => deadline.saturating_duration_since(Instant::now()).min(longest),
-            None => longest,
-        }
-    }
 }
 
 impl std::fmt::Debug for Limits<'_> {
@@ -64,8 +56,8 @@ impl std::fmt::Debug for Limits<'_> {
     }
 }
 
-/// A point that meets the rows and bounds up to the back end's tolerance. It is a hint: recompute
-/// the numbers that matter.
+/// A point that meets the rows up to the solver's tolerance. It is a hint: recompute the numbers
+/// that matter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Solution {
     /// The sum of cost times value.
@@ -74,21 +66,19 @@ pub struct Solution {
     pub values: Vec<f64>,
 }
 
-/// The result of a solve. Each back end's own statuses map to these one to one.
+/// The result of a solve.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Status {
-    /// The best point, up to the back end's tolerance.
+    /// The best point, up to the solver's tolerance.
     Optimal(Solution),
-    /// The back end says that no point meets the rows and bounds. This was computed in floating
-    /// point: a claim needs multipliers that hold in exact arithmetic.
+    /// No point meets the rows, as was computed in floating point: a claim needs multipliers that
+    /// hold in exact arithmetic.
     Infeasible,
-    /// The back end says that the objective falls without end.
-    Unbounded,
-    /// The deadline came first. [`crate::Solver::incumbent`] may have a point.
+    /// The deadline came first.
     TimeLimit,
-    /// The switch came first. [`crate::Solver::incumbent`] may have a point.
+    /// The switch came first.
     Interrupted,
-    /// No answer: nothing is known about the problem.
+    /// No answer: nothing is known about the program.
     Unknown(Reason),
 }
 
@@ -96,15 +86,10 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The problem or an edit was refused before any solve.
+    /// The program or an edit was refused before any solve.
     Invalid(Error),
-    /// The back end reported numerical trouble.
+    /// The solver had numerical trouble.
     Numerical,
-    /// The back end could not tell infeasible from unbounded.
-    UnboundedOrInfeasible,
-    /// The back end broke down (a panic, or an error that it reported).
-    Failed,
-    /// The back end gave an answer that it should not give: a limit that nobody set, values that
-    /// are not numbers, or an unknown status.
+    /// The solver gave an answer that it should not give: values that are not numbers.
     Unexpected,
 }

@@ -56,10 +56,7 @@ pub use claimed::{Claim, Claimed, Judgement};
 pub use compare::{Compared, Comparison, Counterexample, Lead, Undecided, Verdict, exact_class};
 #[cfg(debug_assertions)]
 pub use fault::{Fault, with_fault};
-pub use jobs::{
-    CheckpointError, Crew, In, JobError, Keep, Keeper, Out, Pace, Reply, WireError, Workers, WorkersGone,
-    work,
-};
+pub use jobs::{CheckpointError, Crew, JobError, Keep, Keeper, Reply, Workers, WorkersGone, work};
 pub use layout::{Cells, Layout, LayoutError, Piece};
 pub use occurs::has_inputs;
 pub use one::{AskError, Held, OneModel, Ranged, Reached};

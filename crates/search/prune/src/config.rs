@@ -1,13 +1,10 @@
 //! The choices that a user makes for a run.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use secateur_lp::LinearSolver;
+use secateur_lp::{Start, simplex};
 use secateur_model::Domain;
 use secateur_oracle::{Cancel, Claim};
-
-use crate::journal::Journal;
 
 /// A choice that every interface offers under the same names.
 pub trait Choice: Copy + PartialEq + Send + Sync + 'static {
@@ -115,7 +112,7 @@ pub struct Config {
     pub unit: Option<Unit>,
     /// The solver of the linear programs for weights. The oracle proves every model, so the solver
     /// affects only the time and which model is found.
-    pub solver: LinearSolver,
+    pub solver: Start,
     /// What the pruned model keeps of the original.
     pub claim: Claim,
     /// The inputs that the claim is about.
@@ -128,9 +125,6 @@ pub struct Config {
     pub threads: usize,
     /// The seed of random choices: the same seed gives the same bytes.
     pub seed: u64,
-    /// What an earlier run of the same question learned, and where this run keeps what it learns. A
-    /// run with a journal has no deadline, because time would steer it; the switch ends it.
-    pub journal: Option<Arc<Journal>>,
 }
 
 impl Default for Config {
@@ -140,14 +134,13 @@ impl Default for Config {
             objective: Objective::Trees,
             moves: Moves::Leaves,
             unit: None,
-            solver: LinearSolver::default(),
+            solver: simplex,
             claim: Claim::default(),
             domain: Domain::everything(),
             deadline: None,
             cancel: Cancel::default(),
             threads: 1,
             seed: 0,
-            journal: None,
         }
     }
 }

@@ -12,18 +12,16 @@
 //! the oracle's). `passes` has a file for each pass, `bounds` shows why no smaller number of trees
 //! suffices.
 //!
-//! `certify` writes the proof down and has it checked. `journal` is what a run has learned, so that
-//! a later one can resume; `search/recall` and `search/recalling` take answers from it, and
-//! `search/allowance` limits the work on large models if there is no time limit. `config` and
-//! `outcome` are what goes in and comes out. `baseline` (the paper's comparison) and `points_only`
-//! (pruning that asks less than a proof) give unproved models.
+//! `certify` writes the proof down and has it checked. `search/allowance` limits the work on large
+//! models if there is no time limit. `config` and `outcome` are what goes in and comes out.
+//! `baseline` (the paper's comparison) and `points_only` (pruning that asks less than a proof) give
+//! unproved models.
 
 pub mod baseline;
 mod bounds;
 mod candidate;
 mod certify;
 mod config;
-mod journal;
 mod outcome;
 mod passes;
 mod points;
@@ -40,7 +38,6 @@ pub use candidate::column::{Column, Intercept};
 pub use candidate::plan::Editable;
 pub use certify::{Certificate, CertifyError, certify, have_checked};
 pub use config::{Choice, Config, Effort, Moves, Objective, Unit};
-pub use journal::Journal;
 pub use outcome::{Fate, Outcome, PruneError, Pruned, Seconds, Size};
 pub use passes::class_changes::class_changes;
 pub use passes::minimum::{Minimum, Settle, Settled, minimum};
@@ -52,7 +49,6 @@ pub use points_only::{Scrutiny, Unchecked, prune_unchecked};
 pub use search::weight_program::Weights;
 pub use watch::{Pass, Status, Watch};
 
-pub use secateur_lp::LinearSolver;
 pub use secateur_model::Domain;
 pub use secateur_oracle::Claim;
 
@@ -66,12 +62,6 @@ use secateur_formats::ModelFile;
 /// ignored. Whatever the rows are, the result holds for every input of the domain.
 pub fn prune(file: &ModelFile, data: &[f64], config: &Config, watch: &Watch) -> Result<Pruned, PruneError> {
     prune_model(file, data, config, watch)
-}
-
-/// The result of a run that ends before it begins: the original as it is, which needs no proof.
-pub fn unpruned(file: &ModelFile, config: &Config) -> Result<Pruned, PruneError> {
-    let model = file.ensemble().within(&config.domain)?;
-    run::unchanged(file, model.as_ref(), config)
 }
 
 /// As [`prune`], for any kind of model that can be edited.

@@ -157,9 +157,6 @@ pub struct Pruned<M = ModelFile> {
     pub evidence: Evidence,
     /// Which boundaries are relevant, if the run examined them.
     pub relevant: Option<Relevant>,
-    /// The proof of this model was recalled from a [`Journal`](crate::Journal) of an earlier run.
-    /// It has to be repeated before the model counts as proved.
-    pub recalled: bool,
 }
 
 impl<M> Pruned<M> {
@@ -181,7 +178,6 @@ impl<M> Pruned<M> {
             fates: self.fates,
             evidence: self.evidence,
             relevant: self.relevant,
-            recalled: self.recalled,
         }
     }
 }

@@ -107,12 +107,8 @@ fn run_once<M: Editable>(
         status.best = Some(model.trees().len());
     });
     let mut limits = Limits { votes: file.votes_only(), ..Limits::default() };
-    // The journal's best model is made from the folded model, so a run with one folds even when its
-    // time is over.
-    let has_best = config.journal.as_ref().is_some_and(|journal| journal.best().is_some());
     loop {
-        let stop = || spent(config) && !has_best;
-        let Some(folded) = fold_for(config.moves, model, &limits, &stop) else {
+        let Some(folded) = fold_for(config.moves, model, &limits, &|| spent(config)) else {
             return unchanged(file, model, config);
         };
         let columns = columns(model, &folded, config);
@@ -144,11 +140,7 @@ fn run_once<M: Editable>(
 
 /// The answer where the time was over before anything was known: the model as it is, which needs no
 /// proof.
-pub(crate) fn unchanged<M: Editable>(
-    file: &M,
-    model: &Ensemble,
-    config: &Config,
-) -> Result<Pruned<M>, PruneError> {
+fn unchanged<M: Editable>(file: &M, model: &Ensemble, config: &Config) -> Result<Pruned<M>, PruneError> {
     let band = match config.claim {
         Claim::Decisions { band } => claimed_band(model, band)?,
         Claim::Scores { .. } => None,
@@ -173,7 +165,6 @@ pub(crate) fn unchanged<M: Editable>(
         fates: vec![Fate::Kept; model.trees().len()],
         evidence: Evidence::new(&points, intercept(file, config)),
         relevant: None,
-        recalled: false,
     })
 }
 
@@ -470,8 +461,7 @@ fn bound_again<M: Editable>(search: &mut Search<'_, M>, cutter: &mut Cutter, kno
     known.cuts.extend(found);
 }
 
-fn finish<M: Editable>(mut search: Search<'_, M>, known: Known) -> Pruned<M> {
-    search.take_saved_best();
+fn finish<M: Editable>(search: Search<'_, M>, known: Known) -> Pruned<M> {
     let bound = cover_bound(&search, &known);
     let lower_bound = bound.as_ref().map_or(0, |(bound, _)| *bound as usize);
     let trees = search.best.size.trees;
@@ -503,7 +493,6 @@ fn finish<M: Editable>(mut search: Search<'_, M>, known: Known) -> Pruned<M> {
         fates,
         evidence,
         relevant: known.relevant,
-        recalled: search.best.recalled,
         file: search.best.file,
     }
 }

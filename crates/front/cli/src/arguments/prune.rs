@@ -1,5 +1,6 @@
 //! Flags and help of `prune`.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -61,7 +62,7 @@ pub(crate) struct Prune {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
 
-    /// Start from the rows of this table (CSV or Parquet), and compare both models on them at the end. The guarantee is
+    /// Start from the rows of this table (CSV, Parquet or Arrow), and compare both models on them at the end. The guarantee is
     /// about every input, with or without rows. With --no-missing, rows with missing values do not count
     #[arg(short, long, value_name = "TABLE")]
     pub(crate) data: Option<PathBuf>,
@@ -125,10 +126,6 @@ pub(crate) struct Prune {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) seed: u64,
 
-    /// The solver of the linear programs. What is proved does not depend on it
-    #[arg(long, value_enum, default_value = "simplex")]
-    pub(crate) solver: Solver,
-
     /// Write the proof to this file, for secateur-check
     #[arg(long, value_name = "FILE")]
     pub(crate) certificate: Option<PathBuf>,
@@ -137,10 +134,11 @@ pub(crate) struct Prune {
     #[arg(long)]
     pub(crate) no_self_check: bool,
 
-    /// Keep what the run learns in this file, and go on from what it holds: of a run that was stopped, killed or ran out of time. The model is proved and
-    /// checked as a whole at the end, and the file is removed when the work is done. A time limit then ends the run and does not steer it
-    #[arg(long, value_name = "FILE", conflicts_with = "method")]
-    pub(crate) checkpoint: Option<PathBuf>,
+    #[arg(long, hide = true, value_parser = no_checkpoints)]
+    pub(crate) checkpoint: Option<Infallible>,
+
+    #[arg(long, hide = true, value_parser = no_solvers)]
+    pub(crate) solver: Option<Infallible>,
 
     /// Write a report of the run to this file, as one HTML page
     #[arg(long, value_name = "FILE.html")]
@@ -168,6 +166,19 @@ pub(crate) struct Prune {
     pub(crate) json: bool,
 }
 
+/// Refuses `--checkpoint`, and says what to do instead.
+fn no_checkpoints(_: &str) -> Result<Infallible, &'static str> {
+    Err(
+        "prune keeps no checkpoints. End a long run with --time-limit or Ctrl-C: it writes the best model that is \
+         proved by then. A later run can prune that model; verify its result against the first model",
+    )
+}
+
+/// Refuses `--solver`, which chose between three solvers up to version 0.2.
+fn no_solvers(_: &str) -> Result<Infallible, &'static str> {
+    Err("there is one solver of the linear programs, secateur's own: leave the option out")
+}
+
 /// What `prune` keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Keep {
@@ -175,17 +186,6 @@ pub(crate) enum Keep {
     Decisions,
     /// Every score, up to the library's own rounding: for calibration, stacking, ranking, every threshold
     Scores,
-}
-
-/// Who solves linear programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Solver {
-    /// Our own, made for these programs and the fastest on them
-    Simplex,
-    /// A general one in Rust
-    Microlp,
-    /// A general one in C++, only where it was built in (cargo feature `highs`)
-    Highs,
 }
 
 /// Pruning that proves nothing.

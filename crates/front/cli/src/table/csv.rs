@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::str;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Result, anyhow, bail};
 use csv::{ByteRecord, ErrorKind, Reader, ReaderBuilder};
@@ -14,7 +14,7 @@ use flate2::read::MultiGzDecoder;
 
 use super::cell::Cell;
 use super::reading::{Reading, Separator};
-use super::{Put, Source};
+use super::{Counted, Put, Share, Source};
 
 /// The first bytes of gzip data.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -41,9 +41,7 @@ pub(super) struct CsvTable {
     starts: Vec<u64>,
     /// The file's path, if the file can be read again.
     path: Option<PathBuf>,
-    read: Arc<AtomicU64>,
-    /// The file's size; 0 if it has none.
-    length: u64,
+    read: Share,
 }
 
 impl CsvTable {
@@ -57,10 +55,9 @@ impl CsvTable {
         is_name: &dyn Fn(&str) -> bool,
     ) -> Result<Self> {
         let regular = file.metadata().is_ok_and(|file| file.is_file());
-        let length = file.metadata().map_or(0, |file| file.len());
-        let read = Arc::new(AtomicU64::new(0));
+        let (file, read) = Counted::of(file);
         let compressed = head.starts_with(&GZIP);
-        let bytes = Cursor::new(head).chain(Counted { file, read: Arc::clone(&read) });
+        let bytes = Cursor::new(head).chain(file);
         let bytes: Box<dyn Read> =
             if compressed { Box::new(MultiGzDecoder::new(bytes)) } else { Box::new(bytes) };
         let mut input = BufReader::new(bytes);
@@ -68,7 +65,7 @@ impl CsvTable {
         let read_error = |error| anyhow!("cannot be read: {error}");
         while beginning.iter().all(u8::is_ascii_whitespace) {
             if beginning.len() as u64 > LONGEST_FIRST_LINE {
-                bail!("the first {} bytes are blank; is this a CSV or Parquet file?", beginning.len());
+                bail!("the first {} bytes are blank; is this a CSV, Parquet or Arrow file?", beginning.len());
             }
             let mut line = input.by_ref().take(LONGEST_FIRST_LINE);
             if line.read_until(b'\n', &mut beginning).map_err(read_error)? == 0 {
@@ -85,10 +82,9 @@ impl CsvTable {
         let mut first = ByteRecord::new();
         reader.read_byte_record(&mut first).map_err(|error| explain(&error, "line 1"))?;
         let field = |field| str::from_utf8(field);
-        let fields: Vec<&str> =
-            first.iter().map(field).collect::<Result<_, _>>().map_err(|_| {
-                anyhow!("line 1: the header is not UTF-8 text; is this a CSV or Parquet file?")
-            })?;
+        let fields: Vec<&str> = first.iter().map(field).collect::<Result<_, _>>().map_err(|_| {
+            anyhow!("line 1: the header is not UTF-8 text; is this a CSV, Parquet or Arrow file?")
+        })?;
         if fields.is_empty() {
             bail!("the file is empty; it needs a header with the column names");
         }
@@ -108,7 +104,6 @@ impl CsvTable {
             starts: Vec::new(),
             path: (regular && !compressed).then(|| path.to_owned()),
             read,
-            length,
         })
     }
 
@@ -175,7 +170,7 @@ impl Source for CsvTable {
     }
 
     fn done(&self) -> Option<f64> {
-        (self.length > 0).then(|| self.read.load(Ordering::Relaxed) as f64 / self.length as f64)
+        self.read.done()
     }
 }
 
@@ -202,20 +197,6 @@ fn line_of(path: &Path, start: u64) -> io::Result<u64> {
         line += u64::from(byte == b'\n');
     }
     Ok(line)
-}
-
-/// Counts the bytes read.
-struct Counted {
-    file: File,
-    read: Arc<AtomicU64>,
-}
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read(buffer)?;
-        self.read.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
 }
 
 /// How many bytes and separators were read since a record began. Bytes that the reader had already

@@ -1,10 +1,12 @@
-//! Tables of inputs: CSV (plain or gzip) or Parquet, read in chunks of constant size.
+//! Tables of inputs: CSV (plain or gzip), Parquet or Arrow, read in chunks of constant size.
 //!
 //! [`Table`] matches a file's columns with a model's features ([`columns`]), reads cells as the
 //! model does ([`cell`]) and returns row-major `f64` values, ready for prediction. Decimals are
 //! read as f64 and, if the model reads f32, then rounded to f32 by the model's input domain: the
 //! same two steps that pandas and the libraries take.
 
+#[cfg(feature = "parquet")]
+mod arrow;
 mod cell;
 mod columns;
 mod csv;
@@ -13,8 +15,10 @@ mod parquet;
 mod reading;
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result, anyhow, bail};
 use secateur_model::{
@@ -28,8 +32,10 @@ pub(crate) use columns::Matching;
 pub(crate) use reading::Reading;
 use secateur::internal::text::{counted, printable, rows_of_a_pipeline};
 
-/// The first bytes of a Parquet file.
+/// The first bytes of files in Parquet, in Arrow, and of a stream in Arrow.
 const PARQUET: &[u8] = b"PAR1";
+const ARROW: &[u8] = b"ARROW1\0\0";
+const ARROW_STREAM: &[u8] = &[0xff; 4];
 
 /// How many values a chunk holds, rounded down to whole rows.
 const CHUNK_VALUES: usize = 1 << 16;
@@ -391,9 +397,11 @@ fn open_source(path: &Path, reading: &Reading, is_name: &dyn Fn(&str) -> bool) -
     };
     // The format is detected by content, without seeking back: the file may be a pipe.
     let mut head = Vec::new();
-    file.by_ref().take(PARQUET.len() as u64).read_to_end(&mut head).context("cannot be read")?;
-    let source = if head == PARQUET {
+    file.by_ref().take(ARROW.len() as u64).read_to_end(&mut head).context("cannot be read")?;
+    let source = if head.starts_with(PARQUET) {
         open_parquet(file)?
+    } else if head == ARROW || head.starts_with(ARROW_STREAM) {
+        open_arrow(head, file)?
     } else {
         Box::new(csv::CsvTable::open(head, file, path, reading, is_name)?)
     };
@@ -409,7 +417,62 @@ fn open_parquet(file: File) -> Result<Box<dyn Source>> {
     Ok(Box::new(parquet::ParquetTable::open(file)?))
 }
 
+#[cfg(feature = "parquet")]
+fn open_arrow(head: Vec<u8>, file: File) -> Result<Box<dyn Source>> {
+    Ok(Box::new(arrow::ArrowTable::open(head, file).context("the file is no readable Arrow file")?))
+}
+
 #[cfg(not(feature = "parquet"))]
 fn open_parquet(_: File) -> Result<Box<dyn Source>> {
-    bail!("this secateur was built without Parquet; give a CSV file, or build it with the feature `parquet`")
+    bail!(
+        "this secateur was built without Parquet and Arrow; give a CSV file, or build it with the feature `parquet`"
+    )
+}
+
+#[cfg(not(feature = "parquet"))]
+fn open_arrow(_: Vec<u8>, file: File) -> Result<Box<dyn Source>> {
+    open_parquet(file)
+}
+
+/// A file that counts the bytes read of it.
+struct Counted {
+    file: File,
+    read: Arc<AtomicU64>,
+}
+
+/// How much of a file has been read.
+struct Share {
+    read: Arc<AtomicU64>,
+    /// The file's size; 0 if it has none.
+    length: u64,
+}
+
+impl Counted {
+    fn of(file: File) -> (Self, Share) {
+        let length = file.metadata().map_or(0, |file| file.len());
+        let read = Arc::new(AtomicU64::new(0));
+        (Self { file, read: Arc::clone(&read) }, Share { read, length })
+    }
+}
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.read.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+#[cfg(feature = "parquet")]
+impl io::Seek for Counted {
+    fn seek(&mut self, place: io::SeekFrom) -> io::Result<u64> {
+        self.file.seek(place)
+    }
+}
+
+impl Share {
+    /// From 0 to 1, if the size is known.
+    fn done(&self) -> Option<f64> {
+        (self.length > 0).then(|| self.read.load(Ordering::Relaxed) as f64 / self.length as f64)
+    }
 }

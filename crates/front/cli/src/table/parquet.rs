@@ -264,7 +264,7 @@ fn integers(column: &ColumnDescriptor) -> Result<Integers, &'static str> {
 }
 
 /// `__index_level_0__` and the like.
-fn is_pandas_index(name: &str) -> bool {
+pub(super) fn is_pandas_index(name: &str) -> bool {
     name.strip_prefix("__index_level_")
         .and_then(|rest| rest.strip_suffix("__"))
         .is_some_and(|level| !level.is_empty() && level.bytes().all(|byte| byte.is_ascii_digit()))

@@ -1,5 +1,5 @@
 //! `secateur verify --checkpoint`: a search that was ended can be resumed, and a file that is not a
-//! checkpoint of it is refused.
+//! checkpoint of it is refused. `prune` keeps none.
 
 use crate::support::{FLOWERS, Folder, UNNAMED};
 
@@ -42,4 +42,16 @@ fn what_is_no_checkpoint_is_refused_and_stays() {
     assert!(run.refused().contains("no checkpoints can be kept there"), "{}", run.stderr);
     let run = folder.run("verify a.txt b.txt --scores --checkpoint c");
     assert!(run.refused().contains("go with a limit"), "{}", run.stderr);
+}
+
+#[test]
+fn prune_keeps_no_checkpoints_and_says_what_to_do() {
+    let folder = folder();
+    let run = folder.run("prune a.txt -o out.txt --checkpoint c");
+    assert!(
+        run.refused().contains("prune keeps no checkpoints. End a long run with --time-limit"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(folder.names(), ["a.txt", "b.txt", "u.json"]);
 }

@@ -1,5 +1,5 @@
-//! Runs every command of the command-line guide, of the page of questions and of the tutorial, and
-//! compares every output that they show.
+//! Runs every command of the command-line guide, of the pages about questions and about versions, and
+//! of the tutorial, and compares every output that they show.
 
 use std::env;
 use std::path::Path;
@@ -11,6 +11,7 @@ use crate::support::Folder;
 
 const GUIDE: &str = include_str!("../../../../../docs/guide/command-line.md");
 const ASK: &str = include_str!("../../../../../docs/guide/ask.md");
+const DIFF: &str = include_str!("../../../../../docs/guide/diff.md");
 const TUTORIAL: &str = include_str!("../../../../../docs/tutorial.md");
 
 #[test]
@@ -21,6 +22,11 @@ fn the_guide_tells_the_truth() {
 #[test]
 fn the_page_of_questions_tells_the_truth() {
     tells_the_truth(ASK, 9);
+}
+
+#[test]
+fn the_page_of_versions_tells_the_truth() {
+    tells_the_truth(DIFF, 6);
 }
 
 #[test]

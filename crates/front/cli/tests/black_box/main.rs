@@ -2,10 +2,12 @@
 //! codes out.
 
 mod advise;
+mod arrow;
 mod ask;
 mod band;
 mod checkpoint;
 mod demo;
+mod diff;
 mod domain;
 #[cfg(debug_assertions)]
 mod faults;

@@ -264,9 +264,9 @@ fn predictions_are_written_as_the_name_says() {
         assert_eq!(unpacked, csv);
     }
     // Other names are refused before anything is computed, and nothing is written.
-    for name in ["out.arrow", "out.json", "out.xlsx"] {
+    for name in ["out.feather", "out.json", "out.xlsx"] {
         let run = folder.run(&format!("predict model.txt --data rows.csv -o {name}"));
-        assert!(run.refused().contains(".csv, .csv.gz or .parquet"), "{}", run.stderr);
+        assert!(run.refused().contains(".csv, .csv.gz, .parquet or .arrow"), "{}", run.stderr);
     }
     assert_eq!(folder.names(), ["model.txt", "out.csv.gz", "out.parquet", "rows.csv"]);
 }

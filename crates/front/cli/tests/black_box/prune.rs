@@ -208,40 +208,11 @@ fn every_choice_of_options_gives_a_model_that_verify_accepts() {
 }
 
 #[test]
-fn every_solver_gives_a_model_that_verify_accepts() {
-    let solvers =
-        if cfg!(feature = "highs") { &["simplex", "microlp", "highs"][..] } else { &["simplex", "microlp"] };
-    let folder = Folder::new();
-    folder.file("model.txt", compressible());
-    folder.file("unnamed.json", UNNAMED);
-    folder.file("three.txt", THREE_CLASSES);
-    for model in ["model.txt", "unnamed.json", "three.txt"] {
-        for flags in ["--effort minimum", "--moves weights --effort fast", "--moves weights --effort minimum"]
-        {
-            let sizes: Vec<Value> = solvers
-                .iter()
-                .map(|solver| {
-                    let out = format!("{solver}-{model}");
-                    let run = folder.run(&format!("prune {model} -o {out} --json {flags} --solver {solver}"));
-                    let object = json(&run);
-                    let verified = folder.run(&format!("verify {model} {out}"));
-                    assert!(verified.ok().starts_with("identical"), "{model} {flags} {solver}");
-                    object["trees"]["after"].clone()
-                })
-                .collect();
-            let same = sizes.iter().all(|size| *size == sizes[0]);
-            assert!(same || flags.contains("fast"), "{model} {flags}: {sizes:?}");
-        }
-    }
-}
-
-#[cfg(not(feature = "highs"))]
-#[test]
-fn a_solver_that_was_not_built_in_is_named_with_its_feature() {
+fn an_option_that_is_gone_says_so() {
     let folder = Folder::new();
     folder.file("model.txt", compressible());
     let run = folder.run("prune model.txt -o out.txt --solver highs");
-    says(&run, &["--solver highs", "leave the option out", "-p secateur-cli --features highs"]);
+    says(&run, &["--solver", "secateur's own: leave the option out"]);
     assert_eq!(run.code, Some(2));
     assert_eq!(folder.names(), ["model.txt"]);
 }
@@ -351,7 +322,6 @@ fn what_cannot_be_pruned_or_written_is_refused_and_leaves_no_file() {
         "prune model.txt",
         "prune -o out.txt",
         "prune model.txt -o out.txt --effort most",
-        "prune model.txt -o out.txt --solver best",
         "prune model.txt -o out.txt --time-limit soon",
         "prune model.txt -o out.txt --size 3",
         "prune model.txt -o out.txt --accept-unproved",

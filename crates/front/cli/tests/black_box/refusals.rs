@@ -169,7 +169,7 @@ fn bad_usage_ends_with_code_2_and_help_with_0() {
     }
     assert!(folder.run("--version").ok().starts_with("secateur 0."));
     let help = folder.run("predict --help");
-    for word in ["Examples:", "--raw", "--target", "missing values", "CSV or Parquet"] {
+    for word in ["Examples:", "--raw", "--target", "missing values", "CSV, Parquet or Arrow"] {
         assert!(help.ok().contains(word), "{word}");
     }
 }

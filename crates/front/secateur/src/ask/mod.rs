@@ -50,7 +50,7 @@ use crate::verify::Conclusion;
 pub use around::{Case, Radius};
 pub use counterfactual::{Changes, Nearest};
 pub use explain::{Because, Kept};
-pub use row_words::of_row;
+pub use row_words::suffixed;
 pub use rules::{Rules, RulesError};
 pub use when::Condition;
 pub use words::Report;

@@ -16,12 +16,12 @@ const NAMED: usize = 8;
 /// How many columns of a reason a sentence names.
 const REASONS: usize = 30;
 
-/// The file of one row's certificate, where a table has one for each of its rows: `proof.cert` as
-/// `proof-17.cert`. Rows are counted from 1.
-pub fn of_row(path: &Path, row: usize) -> PathBuf {
+/// The file of one of several certificates, of rules or of rows, which are counted from 1: `proof.cert` as
+/// `proof-17.cert`.
+pub fn suffixed(path: &Path, suffix: impl std::fmt::Display) -> PathBuf {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let ending = path.extension().map_or_else(String::new, |own| format!(".{}", own.to_string_lossy()));
-    path.with_file_name(format!("{stem}-{row}{ending}"))
+    path.with_file_name(format!("{stem}-{suffix}{ending}"))
 }
 
 impl Report<'_> {
@@ -306,7 +306,7 @@ impl Report<'_> {
         };
         let place = |case: &Case| {
             let path = self.certificate.filter(|_| case.certificate.is_some())?;
-            let path = if several { of_row(Path::new(path), case.at + 1) } else { path.into() };
+            let path = if several { suffixed(Path::new(path), case.at + 1) } else { path.into() };
             Some(path.to_string_lossy().into_owned())
         };
         let kept = |own: &Kept| {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Answer, Question, Row};
 use crate::domain::inputs_words;
 use crate::text::{entry, number, plain, printable};
-use crate::verify::{Conclusion, json_number, row_json, row_labels, used_columns, value_words};
+use crate::verify::{Conclusion, json_number, row_json, row_labels, used_columns, values_words};
 
 /// How many columns of a row are printed unless all are asked for.
 const SHOWN: usize = 12;
@@ -264,7 +264,7 @@ impl Report<'_> {
             let place = match answer.cases.len() {
                 0 | 1 => printable(place).into_owned(),
                 _ => {
-                    let first = super::of_row(std::path::Path::new(place), 1);
+                    let first = super::suffixed(std::path::Path::new(place), 1);
                     format!("one for each proved row, {} for row 1", printable(&first.to_string_lossy()))
                 }
             };
@@ -301,21 +301,12 @@ impl Report<'_> {
         let others = others.filter(|column| verbose || used[column.index()]);
         let columns: Vec<FeatureId> = moved.iter().copied().chain(others).collect();
         let most = if verbose { columns.len() } else { SHOWN.max(moved.len()) };
-        let value = |&column: &FeatureId| {
-            let value = row.values[column.index()];
-            let text =
-                labels.map_or_else(|| number(value, kind), |labels| value_words(labels, column, value, kind));
-            format!("{} = {text}", self.name(column))
-        };
-        let mut text: Vec<String> = columns.iter().take(most).map(value).collect();
-        if columns.len() > most {
-            text.push(format!("and {} more (-v shows them)", columns.len() - most));
-        }
+        let text = values_words(labels, model.features(), &row.values, &columns, most, kind);
         let scores: Vec<String> = row.scores.iter().map(|&score| self.score(score)).collect();
         let class = row
             .class
             .map_or_else(String::new, |class| format!(", class {}", printable(&model.classes().text(class))));
-        format!("raw score {}{class}: {}", scores.join(", "), text.join(", "))
+        format!("raw score {}{class}: {text}", scores.join(", "))
     }
 
     /// The answer for scripts; `secateur ask --json` prints it.

@@ -20,15 +20,14 @@ use std::time::{Duration, Instant};
 
 use secateur_formats::{Edit, ModelFile};
 use secateur_model::{ClassId, Cut, Ensemble};
-use secateur_oracle::{Cancel, Claimed, CompareError, Crew, Judgement, Options, SearchBudget, has_inputs};
+use secateur_oracle::{Cancel, Claimed, CompareError, Judgement, Options, SearchBudget, has_inputs};
 pub use secateur_prune::{
-    Certificate, CertifyError, Choice, Claim, Effort, Fate, LinearSolver, Moves, Objective, Outcome, Pass,
-    PruneError, Pruned, Size, Status, Unit, Watch,
+    Certificate, CertifyError, Choice, Claim, Effort, Fate, Moves, Objective, Outcome, Pass, PruneError,
+    Pruned, Size, Status, Unit, Watch,
 };
-use secateur_prune::{Config, certify, prune_model, unpruned};
+use secateur_prune::{Config, certify, prune_model};
 
 use crate::budget::{Budget, watch_while};
-use crate::checkpoint::PruneCheckpoint;
 use crate::domain::OutsideRows;
 use crate::error::Error;
 use crate::packed_size::PackedSize;
@@ -181,25 +180,11 @@ fn prune_watched(
     let usable = usable_rows(&narrowed, rows);
     let classes: Vec<ClassId> = usable.iter().filter_map(|&row| options.classes.get(row)).copied().collect();
     let rows = chosen_rows(&narrowed, rows, &usable);
-    let mut config = options.config(budget);
+    let config = options.config(budget);
     let cut = options.cut(original)?;
-    let checkpoint = match &options.checkpoint {
-        Some(path) => Some(PruneCheckpoint::open(path, options.run_digest(&narrowed, &rows)?)?),
-        None => None,
-    };
     let trees = original.ensemble().trees().len();
     let mut history = options.record.then(|| History::start(trees));
-    let mut run =
-        |config: &Config| recorded(watch, history.as_mut(), || search(original, cut, &rows, config, watch));
-    let found = match &checkpoint {
-        Some(checkpoint) => budget.searching(options.self_check, |stop| {
-            config.deadline = None;
-            config.cancel = stop.clone();
-            config.journal = Some(checkpoint.journal.clone());
-            run(&config)
-        })?,
-        None => run(&config)?,
-    };
+    let found = recorded(watch, history.as_mut(), || search(original, cut, &rows, &config, watch))?;
     watch.update(|status| {
         status.pass = Pass::Certify;
         status.candidate = None;
@@ -210,13 +195,8 @@ fn prune_watched(
         oracle: found.seconds.oracle,
         ..Seconds::default()
     };
-    let road =
-        Finish { original, options, config: &config, cut, budget, watch, checkpoint: checkpoint.as_ref() };
+    let road = Finish { original, options, config: &config, cut, budget, watch };
     let Finished { pruned, bytes, certificate } = road.finish(found, &mut seconds)?;
-    if let Some(checkpoint) = &checkpoint {
-        let proved = certificate.is_some() || !options.self_check;
-        checkpoint.close(proved && pruned.outcome != Outcome::BudgetReached);
-    }
     let models = [original, &pruned.file];
     let probability_shift = match budget.is_over() {
         true => None,
@@ -295,7 +275,6 @@ struct Finish<'a> {
     cut: Option<Cut>,
     budget: &'a Budget,
     watch: &'a Watch,
-    checkpoint: Option<&'a PruneCheckpoint>,
 }
 
 struct Finished {
@@ -326,41 +305,29 @@ impl Finish<'_> {
         };
         if let Some(averaged) = averaged {
             let (pruned, bytes) = self.written(averaged, seconds)?;
-            match self.proof(&pruned, self.options.self_check, seconds)? {
+            match self.proof(&pruned, seconds)? {
                 Proof::Found(certificate) => {
                     return Ok(Finished { pruned, bytes, certificate: certificate.map(|boxed| *boxed) });
                 }
-                Proof::Stopped => return self.uncertified(found, seconds),
+                Proof::Stopped => {
+                    let (pruned, bytes) = self.written(found, seconds)?;
+                    return Ok(Finished { pruned, bytes, certificate: None });
+                }
                 Proof::NotProved => {}
             }
         }
-        let recalled = found.recalled;
         let (pruned, bytes) = self.written(found, seconds)?;
-        if !self.options.self_check && !recalled {
+        if !self.options.self_check {
             // The search has proved exactly this model.
             return Ok(Finished { pruned, bytes, certificate: None });
         }
-        match self.proof(&pruned, self.options.self_check, seconds)? {
+        match self.proof(&pruned, seconds)? {
             Proof::Found(certificate) => {
                 Ok(Finished { pruned, bytes, certificate: certificate.map(|boxed| *boxed) })
             }
-            Proof::Stopped => self.uncertified(pruned, seconds),
-            Proof::NotProved => match self.checkpoint.filter(|_| recalled) {
-                Some(checkpoint) => Err(checkpoint.refused()),
-                None => Err(CertifyError::NotProved.into()),
-            },
+            Proof::Stopped => Ok(Finished { pruned, bytes, certificate: None }),
+            Proof::NotProved => Err(CertifyError::NotProved.into()),
         }
-    }
-
-    /// The result if the time was too short for a certificate: the model that the search proved, or
-    /// the unchanged original if only a checkpoint says that the model is proved.
-    fn uncertified(&self, found: Pruned, seconds: &mut Seconds) -> Result<Finished, Error> {
-        let found = match found.recalled {
-            true => unpruned(self.original, self.config)?,
-            false => found,
-        };
-        let (pruned, bytes) = self.written(found, seconds)?;
-        Ok(Finished { pruned, bytes, certificate: None })
     }
 
     /// The bytes that will be written, and the model that a library will read from them.
@@ -389,7 +356,7 @@ impl Finish<'_> {
 
     /// A proof that the model decides as the original does; with a certificate, one that the
     /// checker accepts.
-    fn proof(&self, pruned: &Pruned, certifies: bool, seconds: &mut Seconds) -> Result<Proof, Error> {
+    fn proof(&self, pruned: &Pruned, seconds: &mut Seconds) -> Result<Proof, Error> {
         if self.budget.is_over() {
             return Ok(Proof::Stopped);
         }
@@ -399,27 +366,19 @@ impl Finish<'_> {
         let theirs = at_cut(&pruned.file, self.cut);
         let theirs = theirs.as_ref();
         let proof = self.budget.finishing(|stop| {
-            if !certifies {
+            if !self.options.self_check {
                 return self.compared(&original, theirs, stop);
             }
-            let certify = |crew: Option<Crew>| {
-                let search = Options {
-                    budget: SearchBudget { cancel: stop.clone(), ..SearchBudget::unlimited() },
-                    threads: self.config.threads,
-                    progress: self.watch.search.clone(),
-                    crew,
-                    ..Options::unlimited()
-                };
-                // A certificate about scores says nothing of lower bounds.
-                let evidence = self.config.claim.band().map(|_| &pruned.evidence);
-                certify(&original, theirs, self.config.claim, evidence, &search)
+            let search = Options {
+                budget: SearchBudget { cancel: stop.clone(), ..SearchBudget::unlimited() },
+                threads: self.config.threads,
+                progress: self.watch.search.clone(),
+                crew: self.options.crew.clone(),
+                ..Options::unlimited()
             };
-            let crew = self.options.crew.clone();
-            let certified = match self.checkpoint {
-                Some(checkpoint) => checkpoint.certify(theirs, crew, certify)?,
-                None => certify(crew),
-            };
-            match certified {
+            // A certificate about scores says nothing of lower bounds.
+            let evidence = self.config.claim.band().map(|_| &pruned.evidence);
+            match certify(&original, theirs, self.config.claim, evidence, &search) {
                 Ok(certificate) => Ok(Proof::Found(Some(Box::new(certificate)))),
                 Err(CertifyError::Interrupted) => Ok(Proof::Stopped),
                 Err(CertifyError::NotProved) => Ok(Proof::NotProved),
@@ -466,6 +425,3 @@ fn compare_rows(
         None => Ok(Some(seen)),
     }
 }
-
-#[cfg(test)]
-mod checkpoint_tests;

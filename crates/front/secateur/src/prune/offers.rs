@@ -219,8 +219,7 @@ pub(crate) fn smaller_claims(
 ) -> Vec<(Way, PruneOptions)> {
     let Claim::Decisions { band } = options.claim else { return Vec::new() };
     let ensemble = original.ensemble();
-    let mut trial = PruneOptions { self_check: false, record: false, classes: Vec::new(), ..options.clone() };
-    trial.checkpoint = None;
+    let trial = PruneOptions { self_check: false, record: false, classes: Vec::new(), ..options.clone() };
     let mut trials = Vec::new();
     if options.domain.is_everything() {
         if ensemble.intake().missing {

@@ -1,12 +1,9 @@
 //! The choices of a caller of `prune`.
 
-use std::path::PathBuf;
-
-use secateur_certificate::{self as certificate, BandClaim, Digest, FileDigest, Statement};
 use secateur_formats::{ModelFile, threshold_cut};
-use secateur_model::{ClassId, ClassLabels, Cut, Domain, Ensemble};
+use secateur_model::{ClassId, ClassLabels, Cut, Domain};
 use secateur_oracle::Crew;
-use secateur_prune::{Claim, Config, Effort, LinearSolver, Moves, Objective, Unit};
+use secateur_prune::{Claim, Config, Effort, Moves, Objective, Unit};
 
 use crate::budget::Budget;
 use crate::error::Error;
@@ -32,8 +29,6 @@ pub struct PruneOptions {
     /// What shares one weight; `None` means rounds with [`Moves::Weights`], trees with
     /// [`Moves::Leaves`].
     pub weight_per: Option<Unit>,
-    /// The solver of the linear programs. What is proved does not depend on it.
-    pub solver: LinearSolver,
     /// What the pruned model keeps: decisions, or scores up to a distance.
     pub claim: Claim,
     /// Decide by comparing the probability of class 1 with this number, instead of the library's
@@ -61,23 +56,16 @@ pub struct PruneOptions {
     /// Workers that help with the certificate if that takes long, instead of threads of this
     /// process. The search itself stays in this process.
     pub crew: Option<Crew>,
-    /// Keep in this file what the run learns, and continue from what the file already holds. The
-    /// file is not trusted: a model that only the file calls proved is handed out only with a proof
-    /// of its own. With a checkpoint file a time limit ends the run but does not steer it, so that
-    /// a run that is interrupted and resumed gives the same result as an uninterrupted one. The
-    /// file is removed when the work is done.
-    pub checkpoint: Option<PathBuf>,
 }
 
 impl Default for PruneOptions {
     fn default() -> Self {
-        let Config { effort, objective, moves, unit, solver, claim, domain, seed, .. } = Config::default();
+        let Config { effort, objective, moves, unit, claim, domain, seed, .. } = Config::default();
         Self {
             effort,
             objective,
             moves,
             weight_per: unit,
-            solver,
             claim,
             threshold: None,
             classes: Vec::new(),
@@ -88,7 +76,6 @@ impl Default for PruneOptions {
             self_check: true,
             record: false,
             crew: None,
-            checkpoint: None,
         }
     }
 }
@@ -103,21 +90,6 @@ impl PruneOptions {
         }
     }
 
-    /// A digest of everything that a run depends on; a checkpoint is valid for this run only.
-    /// `model` is the original within the domain, and `rows` are the usable ones.
-    pub(super) fn run_digest(&self, model: &Ensemble, rows: &[f64]) -> Result<[u8; 32], Error> {
-        let statement = Statement::Decisions { band: BandClaim::Exact, local_rounding: false, cuts: None };
-        let own = Digest::of(model);
-        let claim =
-            certificate::Claim { original: own, pruned: own, statement, domain: model.domain().clone() };
-        let mut bytes = certificate::Writer::new(Vec::new(), &claim)?.finish(false)?;
-        let Self { effort, objective, moves, weight_per, claim, threshold, seed, .. } = self;
-        let chosen = (effort, objective, moves, weight_per, self.solver.name(), claim, threshold, seed);
-        bytes.extend_from_slice(format!("{chosen:?}").as_bytes());
-        bytes.extend(rows.iter().flat_map(|value| value.to_bits().to_le_bytes()));
-        Ok(FileDigest::of(&bytes).0)
-    }
-
     /// The search's settings for a budget.
     pub(super) fn config(&self, budget: &Budget) -> Config {
         Config {
@@ -125,14 +97,13 @@ impl PruneOptions {
             objective: self.objective,
             moves: self.moves,
             unit: self.weight_per,
-            solver: self.solver,
             claim: self.claim,
             domain: self.domain.clone(),
             deadline: budget.search_deadline(self.self_check),
             cancel: budget.cancel(),
             threads: threads(self.threads),
             seed: self.seed,
-            journal: None,
+            ..Config::default()
         }
     }
 }

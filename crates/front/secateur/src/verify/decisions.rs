@@ -73,17 +73,21 @@ fn seen_rows(outline: &Outline<'_>, rows: &[f64], band: Band) -> Result<Option<R
     // second may not share.
     let models = outline.labels().models();
     let width = models[0].features().len().max(1);
-    let is_label = |(at, &value): (usize, &f64)| {
-        let categories = models[0].features().categories(FeatureId::new(at));
-        value.is_nan() || categories.is_none_or(|categories| categories.accepts(value))
-    };
-    let accepted =
-        |row: &&[f64]| row.iter().enumerate().all(is_label) && models.iter().all(|model| model.accepts(row));
+    let accepted = |row: &&[f64]| both_accept(models, row);
     let rows: Vec<f64> = rows.chunks_exact(width).filter(accepted).flatten().copied().collect();
     if rows.is_empty() {
         return Ok(None);
     }
     Ok(Some(rows_seen(models, &|class| outline.class_in_second(class), &rows, band, outline.band())?))
+}
+
+/// Do both libraries accept a row, each category of which both know?
+pub(crate) fn both_accept(models: [&Ensemble; 2], row: &[f64]) -> bool {
+    let is_label = |(at, &value): (usize, &f64)| {
+        let categories = models[0].features().categories(FeatureId::new(at));
+        value.is_nan() || categories.is_none_or(|categories| categories.accepts(value))
+    };
+    row.iter().enumerate().all(is_label) && models.iter().all(|model| model.accepts(row))
 }
 
 /// Asks the search; returns the number of boxes that it visited, and the proof that the checker

@@ -64,6 +64,29 @@ pub(crate) fn value_words(
     }
 }
 
+/// The values of these columns of a row, as people read them; at most `most` of them. Without
+/// `labels` categories are shown by code.
+pub(crate) fn values_words(
+    labels: Option<&LabelMatch<'_>>,
+    features: &Features,
+    row: &[f64],
+    columns: &[FeatureId],
+    most: usize,
+    kind: secateur_model::NumberType,
+) -> String {
+    let value = |&column: &FeatureId| {
+        let value = row[column.index()];
+        let text =
+            labels.map_or_else(|| number(value, kind), |labels| value_words(labels, column, value, kind));
+        format!("{} = {text}", printable(&features.name(column)))
+    };
+    let mut text: Vec<String> = columns.iter().take(most).map(value).collect();
+    if columns.len() > most {
+        text.push(format!("and {} more (-v shows them)", columns.len() - most));
+    }
+    text.join(", ")
+}
+
 /// The labels of a row by column, for values that stand for labels.
 pub(crate) fn of_row(labels: &LabelMatch<'_>, features: &Features, row: &[f64]) -> Map<String, Value> {
     let label = |(index, &value): (usize, &f64)| {

@@ -34,8 +34,8 @@ use crate::checkpoint::Checkpoint;
 use crate::error::Error;
 use crate::prune::threads;
 pub use decisions::DecisionsFound;
-pub(crate) use decisions::{ROUNDING_NOTE, rounding_words, rows_json};
-pub(crate) use labels::{of_row as row_labels, value_words};
+pub(crate) use decisions::{ROUNDING_NOTE, both_accept, rounding_words, rows_json};
+pub(crate) use labels::{of_row as row_labels, value_words, values_words};
 pub use scores::{ScoreOutcome, ScoresFound};
 pub(crate) use scores::{probability as score_probability, upper};
 use words::Findings;
@@ -402,7 +402,7 @@ impl Search<'_> {
 
 /// The second model with its columns in the order of the first, if both have names; and how columns
 /// were matched.
-fn align(first: &Ensemble, second: &Ensemble) -> (Option<Ensemble>, &'static str) {
+pub(crate) fn align(first: &Ensemble, second: &Ensemble) -> (Option<Ensemble>, &'static str) {
     let named = first.features().has_names() && second.features().has_names();
     match aligned(first, second) {
         Some(reordered) => (Some(reordered), "by name"),

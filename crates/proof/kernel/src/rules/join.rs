@@ -161,32 +161,50 @@ impl Rest {
         pieces.sort_unstable_by_key(|&(set, own)| (set.count_ones(), set, own[0].piece));
         let mut rest = Self { axes, fixed, parts: Vec::new(), needed };
         rest.make_parts(&pieces, proof.pieces.limits.join_sums)?;
-        for alike in pieces.chunk_by(|a, b| a.0 == b.0) {
+        // The tables of all sets of axes along which pieces change, few axes first, then those of the
+        // parts.
+        let alike: Vec<_> = pieces.chunk_by(|a, b| a.0 == b.0).collect();
+        let parts = rest.parts.iter().map(|part| part.own | part.fixed);
+        let sets = alike.iter().map(|pieces| pieces[0].0).chain(parts);
+        let mut tables: Vec<(u64, Vec<Sums>)> = sets.map(|set| (set, Vec::new())).collect();
+        for (at, pieces) in alike.iter().enumerate() {
             proof.go_on()?;
-            let set = alike[0].0;
-            let mut sums = vec![(0, 0); rest.choices(set) as usize];
-            for (_, changes) in alike {
+            let (set, mut sums) = std::mem::take(&mut tables[at]);
+            sums.resize(rest.choices(set) as usize, (0, 0));
+            for (_, changes) in *pieces {
                 let piece = changes[0].piece;
                 let value = |leaf: usize| (f.narrow_values(piece)[leaf], g.narrow_values(piece)[leaf]);
                 let mask = proof.state.mask(&layout.pieces[piece]);
                 let along = rest.along(set, changes);
                 fill(&value, &along, &mut mask.repeat(along.len() + 1), &mut sums);
             }
-            let part = rest.part_of(set);
-            let axes = rest.parts[part].own | rest.parts[part].fixed;
-            let (mut into, mut from) = (1, 1);
-            let step = |at: usize| {
-                let (classes, shared) = (rest.axes[at].classes.len(), set >> at & 1 == 1);
-                let step = (classes, into, if shared { from } else { 0 });
-                (into, from) = (into * classes, if shared { from * classes } else { from });
-                step
-            };
-            spread(&rest.ordered(axes).map(step).collect::<Vec<_>>(), &sums, &mut rest.parts[part].table);
+            // It is added to the next table that has all its axes, and so with that one to a part's:
+            // few tables are added to a long one. (What changes along fixed axes only may be counted
+            // in any part that has these.)
+            let wider = tables[at + 1..].iter_mut().find(|(axes, _)| set & axes == set);
+            let (axes, into) = wider.expect("a part has all axes of its pieces");
+            into.resize(rest.choices(*axes) as usize, (0, 0));
+            spread(&rest.steps(*axes, set), &sums, into);
         }
-        for part in &mut rest.parts {
-            part.tops = part.table.chunks(part.count).map(top).collect();
+        for (index, (set, mut table)) in tables.drain(alike.len()..).enumerate() {
+            table.resize(rest.choices(set) as usize, (0, 0));
+            let part = &mut rest.parts[index];
+            part.tops = table.chunks(part.count).map(top).collect();
+            part.table = table;
         }
         Ok(rest)
+    }
+
+    /// How the entries of a table over `axes` and of one over `some` of them are laid out (`spread`).
+    fn steps(&self, axes: u64, some: u64) -> Vec<(usize, usize, usize)> {
+        let (mut into, mut from) = (1, 1);
+        let step = |at: usize| {
+            let (classes, shared) = (self.axes[at].classes.len(), some >> at & 1 == 1);
+            let step = (classes, into, if shared { from } else { 0 });
+            (into, from) = (into * classes, if shared { from * classes } else { from });
+            step
+        };
+        self.ordered(axes).map(step).collect()
     }
 
     /// The axes of a set in the order of tables: own ones before fixed ones.
@@ -209,60 +227,41 @@ impl Rest {
         self.ordered(set).map(runs).collect()
     }
 
-    /// Makes the parts, divides them between the two halves, and makes room for their tables,
-    /// within the limit.
+    /// Makes the parts and divides them between the two halves, within the limit.
     fn make_parts(&mut self, pieces: &[(u64, &[Along<'_>])], limit: u64) -> Result<(), Refusal> {
+        // The axes of all pieces for whose axes this holds; those of all that share an axis with a set.
+        let all = |holds: &dyn Fn(u64) -> bool| {
+            pieces.iter().filter(|(set, _)| holds(*set)).fold(0, |all, (set, _)| all | set)
+        };
+        let linked = |own: u64| all(&|set| set & own != 0);
         let mut rest = !self.fixed & low_bits(self.axes.len());
         while rest != 0 {
             let mut own = rest & rest.wrapping_neg();
-            loop {
-                let linked = pieces.iter().filter(|(set, _)| set & own != 0);
-                let wider = linked.fold(own, |own, (set, _)| own | set & rest);
-                if wider == own {
-                    break;
-                }
-                own = wider;
+            while linked(own) & rest & !own != 0 {
+                own |= linked(own) & rest;
             }
             rest &= !own;
-            self.parts.push(Part { own, ..Part::default() });
+            self.parts.push(Part { own, fixed: linked(own) & self.fixed, ..Part::default() });
         }
         // The part for pieces that change along fixed axes only.
-        self.parts.push(Part::default());
-        for &(set, _) in pieces {
-            let part = self.part_of(set);
-            self.parts[part].fixed |= set & self.fixed;
-        }
+        self.parts.push(Part { fixed: all(&|set| set & !self.fixed == 0), ..Part::default() });
         let mut order: Vec<(u64, usize)> =
             self.parts.iter().enumerate().map(|(index, part)| (self.choices(part.own), index)).collect();
         order.sort_by_key(|&(count, _)| std::cmp::Reverse(count));
         let mut sums = [1u64; 2];
-        for &(count, index) in &order {
-            let second_half = sums[1] < sums[0];
-            let half = &mut sums[usize::from(second_half)];
+        for (count, index) in order {
+            let part = &mut self.parts[index];
+            (part.count, part.second_half) = (count as usize, sums[1] < sums[0]);
+            let half = &mut sums[usize::from(part.second_half)];
             *half = half.saturating_mul(count);
-            self.parts[index].second_half = second_half;
         }
+        // A part's own choices are counted in the sums of its half, and the choices on its fixed
+        // axes in those of all fixed axes. So no table is longer than the work that is allowed.
         let work = self.choices(self.fixed).saturating_mul(sums[0].saturating_add(sums[1]));
         if work > limit {
             return Err(Refusal::LimitJoin { what: JoinLimit::Sums, limit });
         }
-        // A part's own choices are counted in the sums of its half, and the choices on its fixed
-        // axes in those of all fixed axes. So its table is no longer than the work that was
-        // allowed.
-        for index in 0..self.parts.len() {
-            let (own, fixed) = (self.choices(self.parts[index].own), self.choices(self.parts[index].fixed));
-            let part = &mut self.parts[index];
-            part.count = own as usize;
-            part.table = vec![(0, 0); (own * fixed) as usize];
-        }
         Ok(())
-    }
-
-    /// The part that holds the pieces that change along these axes.
-    fn part_of(&self, set: u64) -> usize {
-        let own = set & !self.fixed;
-        let holds = |part: &Part| part.own & own != 0 || own == 0 && part.own == 0;
-        self.parts.iter().position(holds).expect("every open axis is in a part, and no axis too")
     }
 
     /// Moves to the next choice on the fixed axes; `false` after the last one.
@@ -288,8 +287,12 @@ impl Rest {
         let mut lists: [Vec<Entry>; 2] = [vec![((0, 0), 0)], vec![((0, 0), 0)]];
         for part in &self.parts {
             let half = usize::from(part.second_half);
+            // A part with one choice loses nothing.
+            if part.count == 1 {
+                continue;
+            }
             let (table, top) = part.present(&self.axes);
-            let mut longer = Vec::new();
+            let mut longer = Vec::with_capacity(table.len().max(lists[half].len()));
             for (index, &sums) in table.iter().enumerate() {
                 let lost = minus(top, sums);
                 let left = minus(spare, lost);
@@ -406,7 +409,12 @@ fn open_axes<'a>(proof: &Proof<'a>, settled: &[bool]) -> Result<(Vec<OpenAxis>, 
 /// axes changes slowest, so each of its classes is a block of the table. The first of `masks` has
 /// the joint leaves that are left, and one more for each axis is room to work; a piece without
 /// masks changes along one axis, and its joint leaves are the runs.
-fn fill(value: &dyn Fn(usize) -> Sums, along: &[(&Touch, Vec<usize>)], masks: &mut [u64], into: &mut [Sums]) {
+fn fill(
+    value: &impl Fn(usize) -> Sums,
+    along: &[(&Touch, Vec<usize>)],
+    masks: &mut [u64],
+    into: &mut [Sums],
+) {
     let (mask, below) = masks.split_at_mut(masks.len() / (along.len() + 1));
     if !mask.is_empty() && mask.iter().map(|word| word.count_ones()).sum::<u32>() == 1 {
         let sums = value(lowest(mask.iter().copied()));

@@ -1,5 +1,5 @@
-//! Solvers of linear programs against each other; one binary, so that the tests are linked once.
+//! Solvers of linear programs against microlp; one binary, so that the tests are linked once.
 
-mod back_ends;
 mod growing;
 mod multipliers;
+mod reference;

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use secateur_lp::{
-    BackEnd, Column, Error, Limits, Multipliers, Problem, Reason, Row, Separated, Separation, Solving,
-    Status, round_multipliers,
-};
+use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
+use secateur_lp::{Error, Limits, Multipliers, Reason, Separated, Separation, Solving, round_multipliers};
+
+use crate::reference::smallest_cost;
 
 type Points = (Vec<Vec<f64>>, Vec<Vec<i64>>);
 
@@ -37,31 +37,25 @@ fn transposed(equalities: &[Vec<i64>]) -> Vec<Vec<i64>> {
 /// The largest margin, from a linear program over all points; `None` if no weights meet the
 /// equations.
 fn largest_margin((entries, equalities): &Points, kept: &[usize]) -> Option<f64> {
-    let mut problem = Problem::new();
-    let points = 0..entries.len();
-    for _ in points.clone() {
-        problem.column(Column::real(0.0, 0.0, 1.0));
-    }
-    let margin = problem.column(Column::real(-1.0, -1.0, 1.0));
+    let mut problem = Problem::new(OptimizationDirection::Minimize);
+    let weights: Vec<Variable> = entries.iter().map(|_| problem.add_var(0.0, (0.0, 1.0))).collect();
+    let margin = problem.add_var(-1.0, (-1.0, 1.0));
     for &column in kept {
         let scale = entries.iter().fold(0.0_f64, |scale, point| scale.max(point[column].abs()));
         if scale > 0.0 {
-            let terms = points.clone().map(|point| (point, entries[point][column] / scale));
-            problem.row(Row::at_most(terms.chain([(margin, 1.0)]).collect(), 0.0));
+            let terms = weights.iter().zip(entries).map(|(&weight, point)| (weight, point[column] / scale));
+            let terms: Vec<_> = terms.chain([(margin, 1.0)]).collect();
+            problem.add_constraint(terms, ComparisonOp::Le, 0.0);
         }
     }
-    problem.row(Row::equal(points.clone().map(|point| (point, 1.0)).collect(), 1.0));
+    let sum: Vec<_> = weights.iter().map(|&weight| (weight, 1.0)).collect();
+    problem.add_constraint(sum, ComparisonOp::Eq, 1.0);
     for vector in transposed(equalities) {
-        problem.row(Row::equal(
-            vector.iter().enumerate().map(|(point, &value)| (point, value as f64)).collect(),
-            0.0,
-        ));
+        let terms: Vec<_> =
+            weights.iter().zip(&vector).map(|(&weight, &value)| (weight, value as f64)).collect();
+        problem.add_constraint(terms, ComparisonOp::Eq, 0.0);
     }
-    match BackEnd::Microlp.start(problem).solve(&Limits::none()) {
-        Status::Optimal(solution) => Some(-solution.objective),
-        Status::Infeasible => None,
-        other => panic!("{other:?}"),
-    }
+    smallest_cost(&problem).map(|cost| -cost)
 }
 
 /// Rounds the weights and checks them in integers: every kept sum is at most zero, every equation
@@ -263,7 +257,7 @@ fn bad_points_and_columns_are_refused_and_limits_hold() {
     ));
     let mut fine = Separation::new(&[vec![-1.0], vec![-2.0]], &[vec![1], vec![-1]]).unwrap();
     assert_eq!(fine.add_point(&[1.0, 2.0], &[1]), Err(Error::Ragged { point: 2 }));
-    let unknown = Separated::Unknown(Reason::Invalid(Error::FixedColumn { column: 7, columns: 1 }));
+    let unknown = Separated::Unknown(Reason::Invalid(Error::HeldColumn { column: 7, columns: 1 }));
     assert_eq!(fine.find(&[7], 1e-4, &Limits::none()), unknown);
     assert_eq!(fine.find(&[0], 1e-4, &Limits::until(Instant::now())), Separated::TimeLimit);
     assert_eq!(fine.find(&[0], 1e-4, &Limits::none().or_when(&|| true)), Separated::Interrupted);

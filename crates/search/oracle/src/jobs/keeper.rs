@@ -21,8 +21,6 @@ use crate::jobs::{OpenBox, Setup};
 const MAGIC: &[u8] = concat!("secateur checkpoint ", env!("CARGO_PKG_VERSION"), "\n").as_bytes();
 /// The first bytes of a checkpoint of any version.
 const ANY: &[u8] = b"secateur checkpoint ";
-/// The first bytes of a checkpoint of `prune`, which holds other things.
-const OF_PRUNE: &[u8] = b"secateur prune checkpoint ";
 /// A checkpoint is written at most this often, and writing takes at most one part in `SHARE` of the
 /// time.
 const OFTEN: Duration = Duration::from_secs(2);
@@ -31,7 +29,7 @@ const SHARE: u32 = 20;
 /// Decides when the next checkpoint is due: at most every two seconds, and so rarely that writing
 /// takes little of the time.
 #[derive(Debug)]
-pub struct Pace {
+struct Pace {
     last: Instant,
     took: Duration,
 }
@@ -44,12 +42,12 @@ impl Default for Pace {
 
 impl Pace {
     /// Is it time for the next checkpoint?
-    pub fn is_due(&self) -> bool {
+    fn is_due(&self) -> bool {
         self.last.elapsed() >= OFTEN.max(self.took * SHARE)
     }
 
     /// Writes a checkpoint, and measures how long that takes.
-    pub fn write(&mut self, write: impl FnOnce()) {
+    fn write(&mut self, write: impl FnOnce()) {
         let started = Instant::now();
         write();
         *self = Self { last: Instant::now(), took: started.elapsed() };
@@ -72,15 +70,6 @@ pub enum CheckpointError {
     /// It is about other models, another domain or another claim.
     #[error("this checkpoint is about other models, another domain or another claim")]
     Foreign,
-    /// It is about another run of `prune`.
-    #[error("this checkpoint is about another model, other rows, another domain or other options")]
-    OtherRun,
-    /// It was kept by `prune`.
-    #[error("this is a checkpoint of prune, not of verify")]
-    OfPrune,
-    /// It was kept by `verify`.
-    #[error("this is a checkpoint of verify, not of prune")]
-    OfVerify,
     /// The models cannot be encoded in the form in which they are compared.
     #[error("no checkpoints are kept of this comparison")]
     Impossible,
@@ -125,11 +114,6 @@ impl Keeper {
     /// Keeps checkpoints here, and resumes from the one kept before.
     pub fn new(place: Box<dyn Keep>, old: Option<Vec<u8>>) -> Self {
         Self { place, old: Mutex::new(old), pace: Mutex::default() }
-    }
-
-    /// Is there an old checkpoint that no search has taken?
-    pub fn has_old(&self) -> bool {
-        lock(&self.old).is_some()
     }
 
     /// The checkpoint to resume from; the next call returns `None`. `sizes` are the numbers of
@@ -179,9 +163,6 @@ impl Saved {
 
     fn decode(bytes: &[u8], subject: &[u8; 32], sizes: &[u32]) -> Result<Self, CheckpointError> {
         if !bytes.starts_with(MAGIC) {
-            if bytes.starts_with(OF_PRUNE) {
-                return Err(CheckpointError::OfPrune);
-            }
             let ours = bytes.starts_with(ANY);
             return Err(if ours { CheckpointError::Version } else { CheckpointError::Magic });
         }

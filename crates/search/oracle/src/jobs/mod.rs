@@ -38,9 +38,9 @@ use secateur_model::{CellId, Ensemble};
 
 use crate::certify::Stretch;
 pub(crate) use keeper::Saved;
-pub use keeper::{CheckpointError, Keep, Keeper, Pace};
+pub use keeper::{CheckpointError, Keep, Keeper};
 pub(crate) use subject::Subject;
-pub use wire::{In, Out, WireError};
+use wire::{In, Out, WireError};
 pub use worker::{JobError, work};
 pub(crate) use worker::{Task, serve_question};
 

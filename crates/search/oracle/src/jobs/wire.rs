@@ -6,25 +6,25 @@ use thiserror::Error;
 /// The bytes are not of the expected form.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("the bytes are damaged or of another version")]
-pub struct WireError;
+pub(crate) struct WireError;
 
 /// Appends bytes.
 #[derive(Debug, Default)]
-pub struct Out(pub Vec<u8>);
+pub(crate) struct Out(pub(crate) Vec<u8>);
 
 impl Out {
     /// A byte.
-    pub fn byte(&mut self, byte: u8) {
+    pub(crate) fn byte(&mut self, byte: u8) {
         self.0.push(byte);
     }
 
     /// A yes or no, as a byte.
-    pub fn flag(&mut self, flag: bool) {
+    pub(crate) fn flag(&mut self, flag: bool) {
         self.byte(u8::from(flag));
     }
 
     /// A number, seven bits to a byte, the lowest first.
-    pub fn number(&mut self, mut value: u64) {
+    pub(crate) fn number(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.byte(value as u8 | 0x80);
             value >>= 7;
@@ -33,29 +33,29 @@ impl Out {
     }
 
     /// The bits of a float.
-    pub fn float(&mut self, value: f64) {
+    pub(crate) fn float(&mut self, value: f64) {
         self.0.extend_from_slice(&value.to_bits().to_le_bytes());
     }
 
     /// Bytes without a length.
-    pub fn raw(&mut self, bytes: &[u8]) {
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }
 
     /// A length, and the bytes.
-    pub fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
         self.raw(bytes);
     }
 
     /// A length, and the entries.
-    pub fn list<T>(&mut self, entries: &[T], mut each: impl FnMut(&mut Self, &T)) {
+    pub(crate) fn list<T>(&mut self, entries: &[T], mut each: impl FnMut(&mut Self, &T)) {
         self.number(entries.len() as u64);
         entries.iter().for_each(|entry| each(self, entry));
     }
 
     /// A flag, and the value if there is one.
-    pub fn option<T>(&mut self, value: Option<T>, each: impl FnOnce(&mut Self, T)) {
+    pub(crate) fn option<T>(&mut self, value: Option<T>, each: impl FnOnce(&mut Self, T)) {
         self.flag(value.is_some());
         if let Some(value) = value {
             each(self, value);
@@ -63,7 +63,7 @@ impl Out {
     }
 
     /// The number of bits, and the bits, eight to a byte.
-    pub fn path(&mut self, path: &[bool]) {
+    pub(crate) fn path(&mut self, path: &[bool]) {
         self.number(path.len() as u64);
         for chunk in path.chunks(8) {
             self.byte(chunk.iter().rev().fold(0, |bits, &bit| bits << 1 | u8::from(bit)));
@@ -73,33 +73,33 @@ impl Out {
 
 /// Takes values from the front of some bytes.
 #[derive(Debug)]
-pub struct In<'a>(&'a [u8]);
+pub(crate) struct In<'a>(&'a [u8]);
 
 impl<'a> In<'a> {
     /// Reads these bytes.
-    pub fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
     /// The next `count` bytes.
-    pub fn raw(&mut self, count: usize) -> Result<&'a [u8], WireError> {
+    pub(crate) fn raw(&mut self, count: usize) -> Result<&'a [u8], WireError> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(WireError)?;
         self.0 = rest;
         Ok(taken)
     }
 
     /// The next `N` bytes.
-    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
         self.raw(N)?.try_into().map_err(|_| WireError)
     }
 
     /// A byte.
-    pub fn byte(&mut self) -> Result<u8, WireError> {
+    pub(crate) fn byte(&mut self) -> Result<u8, WireError> {
         Ok(self.array::<1>()?[0])
     }
 
     /// A yes or no.
-    pub fn flag(&mut self) -> Result<bool, WireError> {
+    pub(crate) fn flag(&mut self) -> Result<bool, WireError> {
         match self.byte()? {
             0 => Ok(false),
             1 => Ok(true),
@@ -108,7 +108,7 @@ impl<'a> In<'a> {
     }
 
     /// A number that [`Out::number`] wrote.
-    pub fn number(&mut self) -> Result<u64, WireError> {
+    pub(crate) fn number(&mut self) -> Result<u64, WireError> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -125,30 +125,30 @@ impl<'a> In<'a> {
     }
 
     /// A number that fits into 32 bits.
-    pub fn small(&mut self) -> Result<u32, WireError> {
+    pub(crate) fn small(&mut self) -> Result<u32, WireError> {
         self.number()?.try_into().map_err(|_| WireError)
     }
 
     /// The length of a list in which every entry takes at least one byte, so it is at most the
     /// number of bytes left.
-    pub fn length(&mut self) -> Result<usize, WireError> {
+    pub(crate) fn length(&mut self) -> Result<usize, WireError> {
         let length = usize::try_from(self.number()?).map_err(|_| WireError)?;
         if length > self.0.len() { Err(WireError) } else { Ok(length) }
     }
 
     /// The bits of a float.
-    pub fn float(&mut self) -> Result<f64, WireError> {
+    pub(crate) fn float(&mut self) -> Result<f64, WireError> {
         Ok(f64::from_bits(u64::from_le_bytes(self.array()?)))
     }
 
     /// A length, and the bytes.
-    pub fn bytes(&mut self) -> Result<&'a [u8], WireError> {
+    pub(crate) fn bytes(&mut self) -> Result<&'a [u8], WireError> {
         let length = self.length()?;
         self.raw(length)
     }
 
     /// A length, and the entries.
-    pub fn list<T>(
+    pub(crate) fn list<T>(
         &mut self,
         mut each: impl FnMut(&mut Self) -> Result<T, WireError>,
     ) -> Result<Vec<T>, WireError> {
@@ -157,7 +157,7 @@ impl<'a> In<'a> {
     }
 
     /// A flag, and the value if it is set.
-    pub fn option<T>(
+    pub(crate) fn option<T>(
         &mut self,
         each: impl FnOnce(&mut Self) -> Result<T, WireError>,
     ) -> Result<Option<T>, WireError> {
@@ -165,14 +165,14 @@ impl<'a> In<'a> {
     }
 
     /// A path that [`Out::path`] wrote.
-    pub fn path(&mut self) -> Result<Vec<bool>, WireError> {
+    pub(crate) fn path(&mut self) -> Result<Vec<bool>, WireError> {
         let length = usize::try_from(self.number()?).map_err(|_| WireError)?;
         let packed = self.raw(length.div_ceil(8))?;
         Ok((0..length).map(|bit| packed[bit / 8] >> (bit % 8) & 1 == 1).collect())
     }
 
     /// Checks that nothing is left.
-    pub fn end(&self) -> Result<(), WireError> {
+    pub(crate) fn end(&self) -> Result<(), WireError> {
         if self.0.is_empty() { Ok(()) } else { Err(WireError) }
     }
 }

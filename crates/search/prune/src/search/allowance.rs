@@ -2,15 +2,13 @@
 //!
 //! A default random forest has hundreds of thousands of leaves; asking the oracle for each of its
 //! trees whether it can be removed would take days. A user who sets a time limit has said how long
-//! to try. Without one, a large model gets a fixed amount of work, so that the run ends by itself,
-//! unless it keeps a journal: such a run is meant to be long. Work is counted in visits of leaves
-//! and not in seconds, so the same run does the same work on every machine, busy or not.
+//! to try. Without one, a large model gets a fixed amount of work, so that the run ends by itself.
+//! Work is counted in visits of leaves and not in seconds, so the same run does the same work on
+//! every machine, busy or not.
 
 use std::time::Instant;
 
 use secateur_model::Ensemble;
-
-use crate::config::Config;
 
 /// Models with more leaves than this are large.
 const LARGE: usize = 10_000;
@@ -24,15 +22,14 @@ const QUESTION: u64 = 800;
 const BOX: u64 = 20;
 
 /// The work that is left, in visits of leaves. `None` where the work is not limited here: there is
-/// a time limit, the model is small or, for questions, the run keeps a journal.
+/// a time limit, or the model is small.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance(Option<u64>);
 
 impl Allowance {
     /// The allowance for questions to the oracle about a model.
-    pub(crate) fn for_questions(model: &Ensemble, config: &Config) -> Self {
-        let limited = config.journal.is_none() && is_large(model, config.deadline);
-        Self(limited.then_some(FOR_QUESTIONS))
+    pub(crate) fn for_questions(model: &Ensemble, deadline: Option<Instant>) -> Self {
+        Self(is_large(model, deadline).then_some(FOR_QUESTIONS))
     }
 
     /// The allowance for the search for relevant boundaries of a model.

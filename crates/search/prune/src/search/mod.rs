@@ -8,8 +8,6 @@
 pub(crate) mod allowance;
 mod plans;
 mod questions;
-mod recall;
-mod recalling;
 pub(crate) mod weight_program;
 
 use std::time::Instant;
@@ -59,8 +57,6 @@ pub(crate) struct Candidate<M> {
     pub(crate) made: Option<(Edit, Plan)>,
     pub(crate) size: Size,
     pub(crate) bytes: u64,
-    /// The proof was recalled from a journal of an earlier run; this run has not repeated it.
-    pub(crate) recalled: bool,
 }
 
 /// How a choice of columns is judged.
@@ -142,10 +138,6 @@ pub(crate) struct Search<'a, M> {
     pub(crate) allowance: Allowance,
     /// Inputs of the last refusals; the oracle starts its local search from them.
     recent: Vec<Vec<f64>>,
-    /// The oracle's last answer was recalled from the journal.
-    recalled: bool,
-    /// The best model that the journal holds.
-    saved: Option<Candidate<M>>,
 }
 
 enum Judged {
@@ -188,10 +180,9 @@ impl<'a, M: Editable> Search<'a, M> {
             made: None,
             size: size_of(model),
             bytes: file.bytes().unwrap_or(0),
-            recalled: false,
         };
         let band = band.unwrap_or(0.0);
-        let mut search = Self {
+        Ok(Self {
             problem: Problem { file, model, folded, space, config, watch, band, floor },
             intercept,
             points,
@@ -201,13 +192,9 @@ impl<'a, M: Editable> Search<'a, M> {
             oracle_calls: 0,
             all_cells: false,
             sweep: None,
-            allowance: Allowance::for_questions(model, config),
+            allowance: Allowance::for_questions(model, config.deadline),
             recent: Vec::new(),
-            recalled: false,
-            saved: None,
-        };
-        search.saved = search.saved_best();
-        Ok(search)
+        })
     }
 
     /// Is the run's time over, or was it cancelled?
@@ -238,7 +225,7 @@ impl<'a, M: Editable> Search<'a, M> {
             scores: self.keeps_scores(),
         };
         let config = self.problem.config;
-        WeightProgram::new(config.solver, costs, kept, terms, config.journal.clone())
+        WeightProgram::new(config.solver, costs, kept, terms)
     }
 
     /// Is the claim about scores?
@@ -437,9 +424,8 @@ impl<'a, M: Editable> Search<'a, M> {
             let bytes = file.bytes().unwrap_or(0);
             if self.rank(size, bytes) < self.rank(self.best.size, self.best.bytes) {
                 let made = Some((draft.edit.clone(), plan.clone()));
-                self.best = Candidate { file, made, size, bytes, recalled: self.recalled };
+                self.best = Candidate { file, made, size, bytes };
                 self.problem.watch.update(|status| status.best = Some(size.trees));
-                self.save_best();
             }
         }
         if let Some(weights) = weights

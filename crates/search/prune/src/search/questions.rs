@@ -24,14 +24,14 @@ impl<'a, M: Editable> Search<'a, M> {
             status.candidate = Some(candidate);
         });
         let leaves = (size_of(self.problem.model).leaves + size_of(model).leaves) as u64;
-        let (judged, boxes) = self.recall_or_compare(model, &starts, self.allowance.boxes(nodes, leaves));
+        let (judged, boxes) = self.compare(model, &starts, self.allowance.boxes(nodes, leaves));
         self.allowance.asked(leaves, boxes);
         self.seconds.oracle += started.elapsed().as_secs_f64();
         judged
     }
 
     /// The oracle's answer about a model, and the boxes that it visited.
-    pub(super) fn compare(&self, model: &Ensemble, starts: &[Vec<f64>], nodes: u64) -> (Judged, u64) {
+    fn compare(&self, model: &Ensemble, starts: &[Vec<f64>], nodes: u64) -> (Judged, u64) {
         let claimed = match Claimed::new(self.problem.model, model, self.problem.config.claim, &self.budget())
         {
             Ok(claimed) => claimed,

@@ -11,14 +11,10 @@
 //! paper uses bounds of one. All answers come from floating point and are hints: they decide
 //! nothing.
 
-use std::sync::Arc;
-
-use secateur_lp::{Limits, LinearSolver, Sign, Status};
+use secateur_lp::{Growing, Limits, Saved, Sign, Start, Status};
 
 use crate::candidate::column::Intercept;
-use crate::journal::Journal;
 use crate::points::point::Demand;
-use crate::search::recalling::{Mark, Solver};
 
 /// The bound that the lead must reach at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +96,7 @@ const RAISED_SHARE: f64 = 1.0 / 4096.0;
 
 /// A linear program that gains a row for each new demand.
 pub(crate) struct WeightProgram {
-    program: Solver,
+    program: Box<dyn Growing>,
     terms: Terms,
     /// The columns that have an unknown, ascending, out of `total`.
     columns: Vec<usize>,
@@ -115,15 +111,8 @@ pub(crate) struct WeightProgram {
 }
 
 impl WeightProgram {
-    /// A program without demands over the columns in `kept`. Its answers are recalled from the
-    /// journal where it has them.
-    pub(crate) fn new(
-        solver: LinearSolver,
-        costs: &[f64],
-        kept: &[bool],
-        terms: Terms,
-        journal: Option<Arc<Journal>>,
-    ) -> Self {
+    /// A program without demands over the columns in `kept`.
+    pub(crate) fn new(start: Start, costs: &[f64], kept: &[bool], terms: Terms) -> Self {
         let columns: Vec<usize> = (0..costs.len()).filter(|&column| kept[column]).collect();
         let mut prices: Vec<f64> = columns.iter().map(|&column| costs[column]).collect();
         let mut signs = vec![Sign::Nonnegative; columns.len()];
@@ -152,7 +141,7 @@ impl WeightProgram {
                 }
             }
         }
-        let program = Solver::start(solver, &prices, &signs, journal);
+        let program = start(&prices, &signs);
         let unknowns = prices.len();
         Self { program, terms, columns, total: costs.len(), groups, scale, unknowns, raised: Vec::new() }
     }
@@ -165,13 +154,13 @@ impl WeightProgram {
     }
 
     /// Saves the basis and which columns are dropped, for [`WeightProgram::restore`].
-    pub(crate) fn save(&mut self) -> Mark {
+    pub(crate) fn save(&self) -> Saved {
         self.program.save()
     }
 
     /// Restores a saved basis and its dropped columns; demands stay.
-    pub(crate) fn restore(&mut self, mark: Mark) {
-        self.program.restore(mark);
+    pub(crate) fn restore(&mut self, saved: Saved) {
+        self.program.restore(saved);
     }
 
     /// Asks for more than a demand needs, because rounding in the written model broke it; false

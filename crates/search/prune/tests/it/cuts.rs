@@ -1,7 +1,8 @@
 //! Cuts and minima, compared with linear programs over all cells.
 
 use fastrand::Rng;
-use secateur_lp::{BackEnd, Limits, Problem, Row, Status};
+use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
+use secateur_lp::Limits;
 use secateur_model::{Ensemble, Grid, TreeId};
 use secateur_oracle::{Lead, SearchBudget};
 use secateur_prune::{
@@ -34,33 +35,26 @@ fn all_points<'a>(model: &'a Ensemble, grid: &Grid, band: Option<f64>) -> Points
 /// The largest lead that weights of these columns, each at most one, can give at every demand at
 /// once.
 fn margin(points: &Points<'_>, kept: &[bool], intercept: Intercept) -> f64 {
-    use secateur_lp::Column;
-    let mut problem = Problem::new();
-    for &kept in kept {
-        problem.column(Column::real(0.0, 0.0, f64::from(u8::from(kept))));
-    }
-    let groups = points.model().group_count();
+    let mut problem = Problem::new(OptimizationDirection::Minimize);
+    let columns: Vec<Variable> =
+        kept.iter().map(|&kept| problem.add_var(0.0, (0.0, f64::from(u8::from(kept))))).collect();
     let free = if intercept == Intercept::Free { 100.0 } else { 0.0 };
-    for _ in 0..groups {
-        problem.column(Column::real(0.0, -free, free));
-    }
+    let groups: Vec<Variable> =
+        (0..points.model().group_count()).map(|_| problem.add_var(0.0, (-free, free))).collect();
     // In a candidate the threshold counts once, but weights have no limit. Here weights are scaled
     // to at most one, so the threshold counts with a factor from zero to one.
-    let threshold = problem.column(Column::real(0.0, 0.0, 1.0));
+    let threshold = problem.add_var(0.0, (0.0, 1.0));
     let scaled = f64::from(u8::from(intercept == Intercept::Scaled));
-    let own = problem.column(Column::real(0.0, 0.0, scaled));
-    let least = problem.column(Column::real(-1.0, -100.0, 1.0));
+    let own = problem.add_var(0.0, (0.0, scaled));
+    let least = problem.add_var(-1.0, (-100.0, 1.0));
     for demand in points.demands() {
-        let mut terms: Vec<(usize, f64)> = demand.columns.iter().copied().enumerate().collect();
-        terms.extend(demand.groups.iter().map(|&(group, sign)| (kept.len() + group, sign as f64)));
+        let mut terms: Vec<_> = columns.iter().copied().zip(demand.columns.iter().copied()).collect();
+        terms.extend(demand.groups.iter().map(|&(group, sign)| (groups[group], sign as f64)));
         let constant = Lead::of(points.model(), demand.winner, demand.other).constant.to_f64();
         terms.extend([(threshold, constant), (own, demand.intercept - constant), (least, -1.0)]);
-        problem.row(Row::at_least(terms, 0.0));
+        problem.add_constraint(terms, ComparisonOp::Ge, 0.0);
     }
-    match BackEnd::Microlp.start(problem).solve(&Limits::none()) {
-        Status::Optimal(solution) => -solution.objective,
-        other => panic!("{other:?}"),
-    }
+    -problem.solve().unwrap().into_solution().expect("no limit was set").objective()
 }
 
 /// Asserts that the columns outside the cut do not suffice.
