@@ -59,6 +59,7 @@ BENCHES = {
     "pack-growth": Bench("how the time of a packed model grows with trees, depth, columns and rows", "pack/growth.py",
                          ("-p secateur-c",), group="pack", datasets=False),
     "contributions": Bench("contributions (SHAP values) beside the libraries' own", "contributions.py", datasets=False),
+    "ask": Bench("questions about single rows: radius, reason, nearest input of another class", "ask/run.py"),
     "embedded": Bench("models as C on an emulated Cortex-M4, beside other generators of C", "embedded/run.py",
                       ("-p secateur-cli --bins",), package=False, group="embedded", needs=ARM_COMPILER),
     "cluster": Bench("a long search with two processes beside two threads", "cluster/run.py", datasets=False),

@@ -17,7 +17,7 @@ PACKAGE = HERE.parents[1] / "python" / "secateur"
 
 FUNCTIONS = ["advise", "pack", "prune", "verify", "diff", "ask", "offers", "verify_many", "check", "inspect", "load", "ray_executor"]
 CLASSES = [
-    "Advice", "Pruning", "Unproved", "Verification", "ScoreVerification", "Difference", "Questions", "Answer", "PairResult", "Inspection", "Domain",
+    "Advice", "Pruning", "Unproved", "Verification", "ScoreVerification", "Difference", "Questions", "Answer", "Case", "PairResult", "Inspection", "Domain",
     "PackedModel", "PrunedClassifier",
 ]
 OPENING = """\

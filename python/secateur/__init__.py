@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from secateur._advise import Advice, advise, offers
-from secateur._ask import Answer, Questions, ask
+from secateur._ask import Answer, Case, Questions, ask
 from secateur._check import check
 from secateur._diff import Difference, diff
 from secateur._domain import Domain
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Advice",
     "Answer",
+    "Case",
     "CertificateError",
     "ComparisonError",
     "Difference",

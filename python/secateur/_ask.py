@@ -18,6 +18,35 @@ from secateur._secateur import rules_from_toml
 
 
 @dataclass(frozen=True)
+class Case:
+    """What is known of one row that `robust`, `explain` or `counterfactual` was asked about.
+
+    `row` is its position among the rows given, from 0 on; `proved` is as in `Answer`, and `label` the class that the library
+    decides on the row. `rows` are the row itself and, where one was found, the nearest row of another class.
+    `at_least` and `at_most` are the bounds of the radius, in units: below the first the class is proved to stay, and the
+    second row has changed by the other one (`exact`: they are one number, rounded down and up). `columns` are those that a reason keeps, each with the
+    least and the greatest number that it may hold (None: there is no limit; a column that keeps its value has none of the two),
+    and `fewest` says how many columns every reason has at least. `minimal` says that none of them can be left out.
+    `distance` is how far the second of the rows is, for `counterfactual`, with None where no input is decided otherwise.
+    `certificate` is the proof of this row, or where it was written.
+    """
+
+    row: int
+    proved: bool | None
+    label: Any
+    rows: tuple[np.ndarray, ...]
+    at_least: float | None
+    at_most: float | None
+    exact: bool | None
+    columns: dict[str, tuple[float | None, float | None] | None] | None
+    minimal: bool | None
+    fewest: int | None
+    distance: float | None
+    reason: str | None
+    certificate: bytes | str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
 class Answer:
     """The answer to a question about one model, on every input of `domain` (every input that the library accepts, where
     that is None).
@@ -28,7 +57,9 @@ class Answer:
     and the highest score of each output, two rows that differ in the columns that were asked about, or the row of
     another class; `scores` are what the library computes for each of them, and `classes` what it decides.
     `keeps_above` is a distance of the score from the threshold above which changing the columns changes no decision.
-    `columns` are those that the question is about, and for `idle` those that never change a decision. `bits` says of `monotone` that the library's own numbers are meant and not the exact sums.
+    `columns` are those that the question is about, and for `idle` those that never change a decision.
+    `cases` say what is known of each row that `robust`, `explain` or `counterfactual` was asked about.
+    `bits` says of `monotone` that the library's own numbers are meant and not the exact sums.
     `certificate` is the proof, which the independent checker accepted (`checked`), or where it was written. `str`
     gives what `secateur ask` prints, and `sentence` the answer alone.
     """
@@ -50,6 +81,7 @@ class Answer:
     nodes: int
     seconds: float
     domain: _domain.Domain | None = None
+    cases: tuple[Case, ...] = ()
     checked: bool = False
     certificate: bytes | str | None = field(default=None, repr=False)
     _words: str = field(default="", repr=False)
@@ -139,9 +171,95 @@ class Questions:
         rule = {"kind": "decides", "classes": _names(classes), "never": _names(never), "when": when}
         return self._ask(rule, certificate, decides=True)
 
+    def robust(
+        self,
+        X: Any,
+        within: Mapping[str | int, float] | None = None,
+        *,
+        units: Mapping[str | int, float] | None = None,
+        share: float | None = None,
+        certificate: str | os.PathLike[str] | None = None,
+    ) -> Answer:
+        """Does each row keep its class where these columns change by at most so much and all else stays? `share` of the
+        rows have to (all, unless given).
+
+        With `units` instead of `within`: by how much may all of these columns change at once, each by so many of its units?
+        Missing values stay missing. A category changes to any other one from 1 on; columns that the domain ties together
+        change as one. The rows may not be those of `secateur.ask`, and `certificate` is a file for one row; for several, the
+        file of row 17 (counted from 1) has `-17` before its ending.
+        """
+        rule = {"kind": "robust", "within": within, "units": units, "share": share}
+        return self._ask(rule, certificate, decides=True, rows=self._table(X))
+
+    def explain(
+        self,
+        row: Any,
+        *,
+        smallest: bool = False,
+        widen: bool = True,
+        certificate: str | os.PathLike[str] | None = None,
+    ) -> Answer:
+        """Which columns of this row are enough for its class, whatever the others hold? None of them can be left out;
+        with `smallest`, a reason with the fewest columns is looked for.
+
+        `widen` says how far the numbers of these columns may change; without it they stay as they are.
+        """
+        rule = {"kind": "explain", "smallest": _options.flag("smallest", smallest), "widen": _options.flag("widen", widen)}
+        return self._ask(rule, certificate, decides=True, rows=self._row(row))
+
+    def counterfactual(
+        self,
+        row: Any,
+        *,
+        to: Any = None,
+        frozen: str | int | Sequence[str | int] = (),
+        only_up: str | int | Sequence[str | int] = (),
+        only_down: str | int | Sequence[str | int] = (),
+        weights: Mapping[str | int, float] | None = None,
+        count: bool = False,
+        certificate: str | os.PathLike[str] | None = None,
+    ) -> Answer:
+        """Which input nearest to this row is decided otherwise (as `to`)? Proved: none is nearer, or none exists.
+
+        Columns that are `frozen` stay, those in `only_up` do not fall, those in `only_down` do not rise, and missing values
+        stay missing. The distance adds up how far each column changes, times its weight: one over the range of its values
+        in the rows given to `secateur.ask`, 1 without such rows and for a category. With `count`, the weights of the columns
+        that change are added up, 1 each. Columns that the domain ties together change as one.
+        """
+        own = self._row(row)
+        rows = own if self._rows is None else np.vstack([own, self._rows])
+        rule = {
+            "kind": "counterfactual",
+            "row": 1,
+            "to": to,
+            "frozen": _names(frozen),
+            "only_up": _names(only_up),
+            "only_down": _names(only_down),
+            "weights": weights,
+            "count": _options.flag("count", count),
+        }
+        return self._ask(rule, certificate, decides=True, rows=rows)
+
+    def _table(self, X: Any) -> np.ndarray:
+        rows = self._subject.rows(X)
+        if rows is None or len(rows) == 0:
+            raise OptionError("the question is about rows, and none are given")
+        return rows
+
+    def _row(self, row: Any) -> np.ndarray:
+        """One row, as a table of one row, a list of values, or a row of a data frame."""
+        if hasattr(row, "to_frame"):
+            row = row.to_frame().T.infer_objects()
+        elif not hasattr(row, "columns") and not isinstance(row, Mapping) and np.ndim(row) == 1:
+            row = np.asarray(row).reshape(1, -1)
+        rows = self._table(row)
+        if len(rows) != 1:
+            raise OptionError(f"the question is about one row, and {len(rows)} are given")
+        return rows
+
     def check(self, rules: str | os.PathLike[str] | Sequence[Mapping[str, Any]]) -> list[Answer]:
         """The answers to the questions of a file of rules (TOML), or of a list of such rules. A file that names a domain
-        is about that one.
+        is about that one. Rules about rows are about those of `secateur.ask`.
         """
         if isinstance(rules, (str, os.PathLike)):
             path = os.fsdecode(rules)
@@ -153,10 +271,12 @@ class Questions:
             rules = [json.loads(table) for table in tables]
         else:
             given = self._given
-        kinds = ("keeps", "idle", "decides")
+        kinds = ("keeps", "idle", "decides", "robust", "explain", "counterfactual")
         return [self._ask(dict(rule), None, given=given, decides=rule.get("kind") in kinds) for rule in rules]
 
-    def _ask(self, rule: dict[str, Any], certificate: Any, given: Any = None, decides: bool = False) -> Answer:
+    def _ask(
+        self, rule: dict[str, Any], certificate: Any, given: Any = None, decides: bool = False, rows: Any = None
+    ) -> Answer:
         subject = self._subject
         place = None if certificate is None else os.fsdecode(certificate)
         given = self._given if given is None else given
@@ -166,7 +286,7 @@ class Questions:
         answer = _run(
             subject.model,
             json.dumps(said),
-            self._rows,
+            self._rows if rows is None else rows,
             missing=self._missing,
             domain=given,
             certificate=place,
@@ -177,6 +297,9 @@ class Questions:
         if place is not None and proof is not None:
             _files.write(place, proof)
         facts = json.loads(answer["json"])
+        cases = tuple(
+            _case(own, proof, arrays, place) for own, proof, arrays in zip(facts["cases"], answer["proofs"], answer["case_rows"])
+        )
         bounds, moved = facts["scores"], facts["moved"]
         least: Any = [own["at_least"] for own in bounds] or None
         most: Any = [own["at_most"] for own in bounds] or None
@@ -203,6 +326,7 @@ class Questions:
             nodes=facts["nodes"],
             seconds=facts["seconds"],
             domain=_domain.of_facts(facts["domain"], given),
+            cases=cases,
             checked=facts["checked"],
             certificate=facts["certificate"] if place is not None else proof,
             _words=answer["words"],
@@ -250,6 +374,33 @@ def ask(
     }
     missing = _options.flag("missing", missing)
     return Questions(subject, _domain.as_given(domain, missing), missing, options, subject.rows(X))
+
+
+def _case(facts: dict[str, Any], proof: bytes | None, rows: list[np.ndarray], place: str | None) -> Case:
+    radius, because = facts["radius"], facts["because"]
+    written = facts["certificate"] if place is not None else None
+    if written is not None and proof is not None and written != place:
+        _files.write(written, proof)
+    return Case(
+        row=facts["row"],
+        proved={"proved": True, "refuted": False, "open": None}[facts["outcome"]],
+        label=facts["class"],
+        rows=tuple(rows),
+        at_least=None if radius is None else float(radius["at_least"]),
+        at_most=None if radius is None or radius["at_most"] is None else float(radius["at_most"]),
+        exact=None if radius is None else radius["exact"],
+        columns=None if because is None else {name: _limits(own) for own in because["kept"] for name in own["columns"]},
+        minimal=None if because is None else because["minimal"],
+        fewest=None if because is None else because["at_least"],
+        distance=None if facts["nearest"] is None else facts["nearest"]["distance"],
+        reason=facts["reason"],
+        certificate=proof if place is None else written,
+    )
+
+
+def _limits(kept: dict[str, Any]) -> tuple[float | None, float | None] | None:
+    between = kept["between"]
+    return None if between is None else (between[0], between[1])
 
 
 def _names(given: Any) -> list[Any]:

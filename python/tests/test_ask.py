@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import subprocess
 
 import command
@@ -191,6 +192,279 @@ def test_classes_are_those_of_every_cell(family, seed):
                 assert family is forest
 
 
+def number(name: str) -> int:
+    """Which column a made-up name stands for."""
+    return int(re.search(r"[0-9]+$", name).group())
+
+
+CLASSIFIERS = [family for family in FAMILIES if family is not regressor]
+
+
+def edges(single: bool) -> list[float]:
+    """Every double next to a possible threshold: halves and whole numbers, and those a bit above. A library that rounds to
+    f32 takes doubles for another number from halfway between two f32 on.
+    """
+    values = set()
+    for half in range(-2, 15):
+        place = half / 2
+        near = np.float32(place)
+        places = [place]
+        if single:
+            places += [(float(near) + float(np.nextafter(near, np.float32(side)))) / 2 for side in (-99, 99)]
+        for own in places:
+            for value in (own, np.nextafter(own, 99), np.nextafter(own, -99)):
+                values.update([float(value), float(np.nextafter(value, 99))])
+    return sorted(values)
+
+
+def around(row: np.ndarray, columns: list[int], family) -> np.ndarray:
+    """The row with any two of these columns changed to such numbers, and missing where it is."""
+    found = [row.reshape(1, -1)]
+    numbers = edges(family not in (lgb, hist))
+    for chosen in itertools.combinations(columns, min(2, len(columns))):
+        grid = np.array(list(itertools.product(*([row[c]] if np.isnan(row[c]) else numbers for c in chosen))))
+        rows = np.repeat(row.reshape(1, -1), len(grid), axis=0)
+        rows[:, list(chosen)] = grid
+        found.append(rows)
+    return np.vstack(found)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("family", CLASSIFIERS)
+def test_a_row_is_robust_as_far_as_every_input_near_it(family, seed):
+    model, _, predict, _, _ = case(family, seed)
+    X = data(seed)[0][:6]
+    if family is not forest:
+        X[1, 2] = np.nan
+    questions = secateur.ask(model)
+    for row in X:
+        label = predict(row.reshape(1, -1))[0]
+        near = around(row, [0, 1], family)
+        far = np.nan_to_num(abs(near - row)[:, :2] / [1.0, 0.5])
+        decided = predict(near)
+        answer = questions.robust(row.reshape(1, -1), units={"0": 1.0, "1": 0.5})
+        (found,) = answer.cases
+        if answer.proved is None:
+            assert family is forest
+            continue
+        assert answer.checked and found.exact and str(found.label) == str(label)
+        others = far[decided != label].max(axis=1)
+        if np.isinf(found.at_least):
+            assert len(others) == 0 and found.at_most is None
+        else:
+            # No input is nearer, and the row that is shown is as far as it is said to be.
+            assert others.min() >= found.at_least > 0
+            assert others.min() <= found.at_most
+            before, after = found.rows
+            assert np.array_equal(before, row, equal_nan=True) and predict(after.reshape(1, -1))[0] != label
+            assert found.at_least <= np.nanmax(abs(after - row)[:2] / [1.0, 0.5]) <= found.at_most
+            assert np.array_equal(after[2:], row[2:], equal_nan=True)
+        for within in ({0: 1, 1: 1}, {1: 0.25}, {0: 0, 1: 2}):
+            limits = np.array([within.get(0, 0), within.get(1, 0)])
+            inside = (np.nan_to_num(abs(near - row)[:, :2]) <= limits).all(axis=1)
+            holds = bool((decided[inside] == label).all())
+            answer = questions.robust(row.reshape(1, -1), within)
+            assert answer.proved is holds or family is forest and answer.proved is None, (row, within)
+            if answer.proved is False:
+                after = answer.rows[1]
+                assert predict(after.reshape(1, -1))[0] != label
+                assert (np.nan_to_num(abs(after - row)[:2]) <= limits).all()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("family", CLASSIFIERS)
+def test_a_reason_is_enough_on_every_cell_and_none_of_it_can_be_left_out(family, seed):
+    model, _, predict, rows, _ = case(family, seed)
+    X = data(seed)[0][:5]
+    if family is not forest:
+        X[1, 2] = np.nan
+    decided = predict(rows)
+    questions = secateur.ask(model)
+    for row in X:
+        label = predict(row.reshape(1, -1))[0]
+
+        def enough(columns, row=row, label=label):
+            free = np.repeat(row.reshape(1, -1), len(rows), axis=0)
+            others = [c for c in range(3) if c not in columns]
+            free[:, others] = rows[:, others]
+            return (predict(free) == label).all()
+
+        answer = questions.explain(row, widen=False)
+        if answer.proved is None:
+            assert family is forest
+            continue
+        (found,) = answer.cases
+        kept = {number(name) for name in found.columns}
+        assert answer.checked and enough(kept)
+        if found.minimal:
+            assert not any(enough(kept - {column}) for column in kept)
+        smallest = questions.explain(row, smallest=True, widen=False).cases[0]
+        least = min(len(columns) for size in range(4) for columns in itertools.combinations(range(3), size) if enough(columns))
+        assert smallest.fewest <= least <= len(smallest.columns) <= len(kept)
+        if family is not forest:
+            assert found.minimal and smallest.fewest == least == len(smallest.columns)
+        wide = questions.explain(row).cases[0]
+        inside = np.ones(len(rows), bool)
+        for name, limits in wide.columns.items():
+            values = rows[:, number(name)]
+            if limits is None:
+                same = values == row[number(name)]
+                inside &= same | np.isnan(values) & np.isnan(row[number(name)])
+            else:
+                low, high = (-np.inf if limits[0] is None else limits[0]), (np.inf if limits[1] is None else limits[1])
+                inside &= (values >= low) & (values <= high)
+                assert low <= row[number(name)] <= high
+        assert (decided[inside] == label).all()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("family", CLASSIFIERS)
+def test_no_input_of_another_class_is_nearer(family, seed):
+    model, _, predict, _, _ = case(family, seed)
+    X = data(seed)[0][:5]
+    if family is not forest:
+        X[1, 2] = np.nan
+    questions = secateur.ask(model)
+    weights = {"0": 1.0, "1": 0.25, "2": 3.0}
+    weigh = np.array([1.0, 0.25, 3.0])
+    for row in X:
+        label = predict(row.reshape(1, -1))[0]
+        for frozen, up, count in ([2], [], False), ([0], [1], False), ([1], [], True), ([0, 1], [], False):
+            free = [c for c in range(3) if c not in frozen]
+            near = around(row, free, family)
+            near = near[[all(not other[c] < row[c] for c in up) for other in near]]
+            differs = near != row
+            differs &= ~(np.isnan(near) & np.isnan(row))
+            far = np.where(differs, weigh if count else weigh * np.nan_to_num(abs(near - row)), 0).sum(axis=1)
+            others = far[predict(near) != label]
+            answer = questions.counterfactual(row, frozen=frozen, only_up=up, weights=weights, count=count)
+            if answer.proved is None:
+                assert family is forest
+                continue
+            (found,) = answer.cases
+            assert answer.checked, answer.reason
+            if found.distance is None:
+                assert len(others) == 0 and len(found.rows) == 1
+                continue
+            assert abs(others.min() - found.distance) < 1e-12 * (1 + found.distance), (row, frozen, up, count)
+            after = found.rows[1]
+            assert predict(after.reshape(1, -1))[0] != label
+            assert all(after[c] == row[c] or np.isnan(row[c]) for c in frozen) and all(after[c] >= row[c] for c in up)
+            assert (np.isnan(after) == np.isnan(row)).all()
+
+
+def test_rows_with_groups_and_categories(tmp_path):
+    """One-hot columns change as one, and a category to any other that the domain has."""
+    rng = np.random.default_rng(0)
+    colour = rng.integers(0, 3, 300)
+    X = np.column_stack([rng.integers(0, 5, 300), *(colour == c for c in range(3))]).astype(float)
+    y = ((X[:, 0] > 2) ^ (colour == 1)).astype(int)
+    model = xgboost.XGBClassifier(n_estimators=5, max_depth=3, random_state=0, n_jobs=1).fit(X, y)
+    group = {"kind": "one-hot", "columns": ["1", "2", "3"]}
+    domain = secateur.Domain(missing=False, columns={"0": {"min": 0, "max": 4, "whole": True}}, groups=[group])
+    every = np.array([[n, *(c == d for d in range(3))] for n in range(5) for c in range(3)], dtype=float)
+    decided = model.predict(every)
+    for row in every:
+        label = model.predict(row.reshape(1, -1))[0]
+        questions = secateur.ask(model, domain=domain)
+        steps, group_differs = abs(every[:, 0] - row[0]), (every[:, 1:] != row[1:]).any(axis=1)
+        far = steps * 0.5 + group_differs * 1.0
+        found = questions.counterfactual(row, weights={"0": 0.5}).cases[0]
+        assert found.distance == far[decided != label].min()
+        assert (every == found.rows[1]).all(axis=1).any()
+        found = questions.robust(row.reshape(1, -1), units={"0": 1, "1": 2, "2": 2, "3": 2}).cases[0]
+        radius = np.maximum(steps, group_differs / 2)[decided != label].min()
+        assert found.at_least == found.at_most == radius
+        with pytest.raises(ValueError, match="same unit"):
+            questions.robust(row.reshape(1, -1), units={"1": 1})
+        for within, near in [
+            ({"0": 2}, (steps <= 2) & ~group_differs),
+            ({"1": 1, "2": 1, "3": 1}, steps == 0),
+            ({"1": 1, "2": 1}, (steps == 0) & (every[:, 3] == row[3])),
+            ({"1": 1}, (steps == 0) & ~group_differs),
+        ]:
+            answer = questions.robust(row.reshape(1, -1), within)
+            assert answer.proved is bool((decided[near] == label).all()), (row, within)
+        answer = questions.explain(row, widen=False)
+        kept = {number(name) for name in answer.cases[0].columns}
+        same = (every[:, sorted(kept)] == row[sorted(kept)]).all(axis=1)
+        assert answer.proved and (decided[same] == label).all()
+        assert kept & {1, 2, 3} in (set(), {1, 2, 3})
+
+
+def test_rows_of_a_table_have_a_certificate_each(tmp_path):
+    model, _, predict, _, _ = case(xgb, 0)
+    path = tmp_path / "model.json"
+    model.save_model(path)
+    X = data(0)[0][:20]
+    proof = tmp_path / "rows.cert"
+    answer = secateur.ask(path).robust(X, {0: 1}, share=0.5, certificate=proof)
+    assert answer.proved is True and answer.checked and len(answer.cases) == 20
+    proved = [case for case in answer.cases if case.proved]
+    assert 10 <= len(proved) < 20 and not proof.exists()
+    for own in proved:
+        assert own.certificate == str(tmp_path / f"rows-{own.row + 1}.cert")
+        run = subprocess.run([command.binary("secateur-check"), str(path), own.certificate], capture_output=True, text=True)
+        assert run.returncode == 0, run.stdout
+    assert secateur.ask(path).robust(X, {0: 1}, share=0.99).proved is False
+    # The same in a rule, about the rows that come with the questions.
+    (rule,) = secateur.ask(path, X).check([{"kind": "robust", "within": {"0": 1}, "share": 0.5}])
+    assert rule.proved is True
+    near = tmp_path / "near.cert"
+    answer = secateur.ask(path).counterfactual(X[0], certificate=near)
+    assert answer.proved is True and answer.certificate == str(near)
+    run = subprocess.run([command.binary("secateur-check"), str(path), str(near)], capture_output=True, text=True)
+    assert run.returncode == 0 and "nearer" in run.stdout, run.stdout
+    run = subprocess.run([command.binary("secateur-check"), str(path), str(near), "--every-input"], capture_output=True, text=True)
+    assert run.returncode == 1, run.stdout
+
+
+def test_a_threshold_of_ones_own_is_what_rows_are_judged_by():
+    model, raw, _, rows, scores = case(lgb, 0)
+    probability = model.predict_proba(rows)[:, 1]
+    row = rows[np.argsort(abs(probability - 0.6))[len(rows) // 3]]
+    high = model.predict_proba(row.reshape(1, -1))[0, 1] >= 0.8
+    answer = secateur.ask(model, threshold=0.8).explain(row, widen=False)
+    kept = {number(name) for name in answer.cases[0].columns}
+    free = np.repeat(row.reshape(1, -1), len(rows), axis=0)
+    others = [c for c in range(3) if c not in kept]
+    free[:, others] = rows[:, others]
+    assert answer.proved is True and ((model.predict_proba(free)[:, 1] >= 0.8) == high).all()
+    found = secateur.ask(model, threshold=0.8).counterfactual(row)
+    if found.cases[0].distance is not None:
+        assert (model.predict_proba(found.rows[1].reshape(1, -1))[0, 1] >= 0.8) != high
+
+
+def test_rows_of_no_class_are_refused():
+    model, *_ = case(regressor, 0)
+    questions = secateur.ask(model)
+    for ask in (lambda: questions.robust(np.zeros((1, 3)), {0: 1}), lambda: questions.explain(np.zeros(3)), lambda: questions.counterfactual(np.zeros(3))):
+        with pytest.raises(ValueError, match="ask instead"):
+            ask()
+    model, *_ = case(xgb, 0)
+    questions = secateur.ask(model)
+    for given, match in [
+        ({}, "one of them"),
+        ({"within": {0: 1}, "units": {0: 1}}, "one of them"),
+        ({"within": {0: -1}}, "no change"),
+        ({"within": {9: 1}}, "no column"),
+        ({"units": {0: 0}}, "no change"),
+        ({"within": {0: 1}, "share": 2}, "no share"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            questions.robust(np.zeros((1, 3)), **given)
+    with pytest.raises(ValueError, match="infinite"):
+        questions.robust(np.array([[0.0, np.inf, 0.0]]), {0: 1})
+    with pytest.raises(ValueError, match="no weight"):
+        questions.counterfactual(np.zeros(3), weights={0: -1})
+    with pytest.raises(ValueError, match="already"):
+        questions.counterfactual(np.zeros(3), to=int(model.predict(np.zeros((1, 3)))[0]))
+    with pytest.raises(secateur.OptionError):
+        questions.explain(np.zeros((2, 3)))
+    answer = secateur.ask(model, time_limit=0.0).counterfactual(np.zeros(3))
+    assert answer.proved is None and answer.reason is not None
+
+
 def test_rules_and_the_checker(tmp_path):
     model, raw, _, rows, _ = case(xgb_monotone, 0)
     path = tmp_path / "model.json"
@@ -249,7 +523,7 @@ def test_what_cannot_be_asked_says_why():
     with pytest.raises(secateur.OptionError):
         questions.monotone(0, "sideways")
     with pytest.raises(ValueError, match="no kind"):
-        questions.check([{"kind": "robust"}])
+        questions.check([{"kind": "stable"}])
     answer = secateur.ask(model, time_limit=0.0).range(at_most=0.0)
     assert answer.proved is None and answer.reason is not None
     with pytest.raises(TypeError, match="open"):

@@ -7,14 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
-use secateur::ask::{Condition, Options, Question, Report, Rules, ask};
+pub(crate) use secateur::ask::suffixed;
+use secateur::ask::{Changes, Condition, Options, Question, Report, Rules, ask};
 use secateur::{Budget, Conclusion};
 
 use crate::arguments::{Ask, Inputs, Verbosity};
 use crate::failure::Ending;
-use crate::output::{Files, json_text};
+use crate::output::{Files, Output, json_text, refuse_to_overwrite};
 use crate::terminal::fit_stdout;
-use crate::verify::{read_rows, watched};
+use crate::verify::{Most, read_rows, watched};
 use crate::{interrupt, model};
 
 pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
@@ -33,7 +34,13 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
         (_, domain) => Inputs { domain, no_missing: false }.domain(&read.file)?,
     };
     let data = command.data.as_deref();
-    let rows = read_rows(data, command.target.as_deref(), &command.reading, read.file.ensemble(), verbosity)?;
+    let about_rows = rules.questions.iter().any(Question::is_about_rows);
+    if about_rows && data.is_none() {
+        bail!("the question is about rows: give a table with --data");
+    }
+    let most = if about_rows { Most::Every } else { Most::Starts };
+    let ensemble = read.file.ensemble();
+    let rows = read_rows(data, command.target.as_deref(), &command.reading, ensemble, most, verbosity)?;
     let options = Options {
         domain: inputs,
         threshold: command.threshold,
@@ -43,12 +50,19 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
     };
     let mut ending = Ending::Done;
     for (question, place) in rules.questions.iter().zip(&places) {
-        let mut files = Files::reading([
+        let inputs = [
             (Some(&*command.model), "the model"),
             (data, "the table"),
             (command.inputs.domain.as_deref(), "the domain"),
-        ]);
-        let certificate = files.open(place.as_deref(), "the certificate")?;
+        ];
+        let mut files = Files::reading(inputs);
+        let inputs: Vec<(&Path, &str)> =
+            inputs.iter().filter_map(|(path, what)| Some(((*path)?, *what))).collect();
+        // Of several rows each has a file of its own, which is opened when it is known which are proved.
+        let width = read.file.ensemble().features().len().max(1);
+        let one = question.row().is_some() || rows.len() <= width;
+        let several = question.is_about_rows() && !one;
+        let certificate = files.open(place.as_deref().filter(|_| !several), "the certificate")?;
         let budget = Budget::maybe(command.time_limit.map(|limit| limit.0));
         let shared = Arc::default();
         // The first signal ends the search with what is known.
@@ -57,7 +71,18 @@ pub(crate) fn run(command: &Ask, verbosity: Verbosity) -> Result<Ending> {
             watched(&shared, verbosity, || ask(&read.file, question, &rows, &options, &budget, &shared));
         drop(listening);
         let answer = answer.map_err(|error| anyhow!("{}: {error}", command.model.display()))?;
-        let certificate = files.fill(certificate, answer.certificate.as_deref())?;
+        let mut certificate = files.fill(certificate, answer.certificate.as_deref())?;
+        if several && let Some(place) = place {
+            for case in &answer.cases {
+                let Some(bytes) = &case.certificate else { continue };
+                let path = suffixed(place, case.at + 1);
+                refuse_to_overwrite(&path, &inputs)?;
+                let mut output = Output::open(Some(&path))?;
+                output.write(bytes)?;
+                output.finish()?;
+                certificate = Some(place.display().to_string());
+            }
+        }
         let report = Report { model: &read.file, answer: &answer, certificate: certificate.as_deref() };
         let text = match command.json {
             true => json_text(&report.json())?,
@@ -103,6 +128,18 @@ fn rules(command: &Ask) -> Result<Asked> {
         ("--of", command.of.is_some(), name == "monotone"),
         ("--never", !command.never.is_empty(), name == "decides"),
         ("--when", !command.when.is_empty(), name == "decides"),
+        ("--row", command.row.is_some(), ["robust", "explain", "counterfactual"].contains(&name)),
+        ("--to", command.to.is_some(), name == "counterfactual"),
+        ("--frozen", !command.frozen.is_empty(), name == "counterfactual"),
+        ("--only-up", !command.only_up.is_empty(), name == "counterfactual"),
+        ("--only-down", !command.only_down.is_empty(), name == "counterfactual"),
+        ("--weight", !command.weight.is_empty(), name == "counterfactual"),
+        ("--count-changes", command.count_changes, name == "counterfactual"),
+        ("--within", !command.within.is_empty(), name == "robust"),
+        ("--unit", !command.unit.is_empty(), name == "robust"),
+        ("--share", command.share.is_some(), name == "robust"),
+        ("--smallest", command.smallest, name == "explain"),
+        ("--exact-values", command.exact_values, name == "explain"),
     ];
     if let Some((flag, ..)) = given.iter().find(|(_, given, fits)| *given && !*fits) {
         bail!("{flag} does not go with {name}");
@@ -111,11 +148,14 @@ fn rules(command: &Ask) -> Result<Asked> {
         true => Err(anyhow!("{name} needs {what}: secateur ask MODEL {name} {}", what_words(name))),
         false => Ok(()),
     };
+    let nothing = || words.first().map_or(Ok(()), |word| Err(anyhow!("{name} takes no {word:?}")));
+    let row = match command.row {
+        Some(0) => bail!("--row counts from 1"),
+        row => row.map(|row| row - 1),
+    };
     let question = match name {
         "range" => {
-            if let Some(word) = words.first() {
-                bail!("range takes no {word:?}");
-            }
+            nothing()?;
             Question::Range { at_least: command.at_least, at_most: command.at_most }
         }
         "moves" => {
@@ -152,12 +192,34 @@ fn rules(command: &Ask) -> Result<Asked> {
             let when = (!when.is_empty()).then_some(when);
             Question::Decides { classes: words.clone(), never: command.never.clone(), when }
         }
+        "robust" => {
+            nothing()?;
+            let within = amounts(&command.within, "--within")?;
+            let units = amounts(&command.unit, "--unit")?;
+            Question::Robust { row, within, units, share: command.share }
+        }
+        "explain" => {
+            nothing()?;
+            Question::Explain { row, smallest: command.smallest, widen: !command.exact_values }
+        }
+        "counterfactual" => {
+            nothing()?;
+            let changes = Changes {
+                to: command.to.clone(),
+                frozen: command.frozen.clone(),
+                only_up: command.only_up.clone(),
+                only_down: command.only_down.clone(),
+                weights: amounts(&command.weight, "--weight")?,
+                count: command.count_changes,
+            };
+            Question::Counterfactual { row, changes }
+        }
         file => {
             let path = Path::new(file);
             let is_file = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("toml"));
             if !is_file {
                 bail!(
-                    "there is no question {file:?}: range, moves, keeps, idle, monotone, decides, or a file of rules (.toml)"
+                    "there is no question {file:?}: range, moves, keeps, idle, monotone, decides, robust, explain, counterfactual, or a file of rules (.toml)"
                 );
             }
             if let Some(word) = words.first() {
@@ -174,9 +236,13 @@ fn what_words(name: &str) -> &'static str {
     if name == "decides" { "CLASS..." } else { "COLUMN..." }
 }
 
-/// `proof.cert` as `proof-2.cert`.
-pub(crate) fn suffixed(path: &Path, suffix: impl std::fmt::Display) -> PathBuf {
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    let ending = path.extension().map_or_else(String::new, |own| format!(".{}", own.to_string_lossy()));
-    path.with_file_name(format!("{stem}-{suffix}{ending}"))
+/// `COLUMN=NUMBER`, each.
+fn amounts(given: &[String], flag: &str) -> Result<Vec<(String, f64)>> {
+    let one = |text: &String| {
+        let wrong = || anyhow!("{flag} {text:?}: write COLUMN=NUMBER");
+        let (column, number) = text.rsplit_once('=').ok_or_else(wrong)?;
+        let number = number.trim().parse().map_err(|_| wrong())?;
+        Ok((column.trim().to_owned(), number))
+    };
+    given.iter().map(one).collect()
 }

@@ -15,7 +15,7 @@ use crate::ask::suffixed;
 use crate::failure::Ending;
 use crate::output::{Files, json_text};
 use crate::terminal::fit_stdout;
-use crate::verify::{read_rows, watched};
+use crate::verify::{Most, read_rows, watched};
 use crate::{interrupt, model};
 
 /// The time limit if none is given.
@@ -36,8 +36,14 @@ pub(crate) fn run(command: &Diff, verbosity: Verbosity) -> Result<Ending> {
     let scores = files.open(places[0].as_deref(), "the certificate of the largest move")?;
     let decisions = files.open(places[1].as_deref(), "the certificate of the safe lead")?;
     let data = command.data.as_deref();
-    let rows =
-        read_rows(data, command.target.as_deref(), &command.reading, first.file.ensemble(), verbosity)?;
+    let rows = read_rows(
+        data,
+        command.target.as_deref(),
+        &command.reading,
+        first.file.ensemble(),
+        Most::Starts,
+        verbosity,
+    )?;
     let options = Options {
         domain: command.inputs.domain(&first.file)?,
         threshold: command.threshold,

@@ -110,7 +110,8 @@
 //!
 //! # `ask --json`
 //! One object for each question:
-//! - `question`: `range`, `moves`, `keeps`, `idle`, `monotone`, `decides`.
+//! - `question`: `range`, `moves`, `keeps`, `idle`, `monotone`, `decides`, `robust`, `explain`,
+//!   `counterfactual`.
 //! - `outcome`: `proved`, `refuted`, `open`; `reason`: why it is open, or why a search ended early, or
 //!   null; `ended`: the search ended by itself.
 //! - `sentence`: the answer in words, with its inputs.
@@ -126,6 +127,13 @@
 //!   which `rounding` is how far a score can be.
 //! - `columns`, `output`, `classes`: what the question is about.
 //! - `rows`: the rows that show it, each with `input`, `labels`, `scores`, `class`.
+//! - `cases`: for robust, explain and counterfactual, of each row that is asked about: `row` (its
+//!   position, from 0), `outcome`, `class`, `rows` (itself, and the nearest one found of another class),
+//!   `radius` (null, or `at_least`, proved, `at_most` and `exact`), `because` (null, or `kept`: the
+//!   `columns` of a reason and `between` which numbers they may be; `free`: how many others there are;
+//!   `minimal`; `at_least`: no reason has fewer), `nearest` (null, or `distance`, null where no input is
+//!   decided otherwise, `proved`, `weights`), `reason`, `inside` (a domain that is decided as the row is;
+//!   for counterfactual what may change), `certificate`, `checked`.
 //! - `threshold`, `scope`, `inputs`, `domain`, `certificate`, `checked`, `nodes`, `seconds`: as for
 //!   `verify`.
 //!

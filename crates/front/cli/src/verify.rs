@@ -36,8 +36,14 @@ pub(crate) fn run(command: &Verify, verbosity: Verbosity) -> Result<Ending> {
     let page = files.open(command.report.as_deref(), "the report")?;
     let domain = command.inputs.domain(&first.file)?;
     let data = command.data.as_deref();
-    let rows =
-        read_rows(data, command.target.as_deref(), &command.reading, first.file.ensemble(), verbosity)?;
+    let rows = read_rows(
+        data,
+        command.target.as_deref(),
+        &command.reading,
+        first.file.ensemble(),
+        Most::Starts,
+        verbosity,
+    )?;
     let options = VerifyOptions {
         question: command.asked.question(),
         domain,
@@ -102,12 +108,22 @@ pub(crate) fn watched<T>(shared: &Progress, verbosity: Verbosity, search: impl F
     result
 }
 
+/// Which rows of a table are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Most {
+    /// As many as a search starts from.
+    Starts,
+    /// All of them.
+    Every,
+}
+
 /// The rows of the table, row after row.
 pub(crate) fn read_rows(
     data: Option<&Path>,
     target: Option<&str>,
     reading: &Reading,
     ensemble: &Ensemble,
+    most: Most,
     verbosity: Verbosity,
 ) -> Result<Vec<f64>> {
     let Some(path) = data else {
@@ -120,7 +136,7 @@ pub(crate) fn read_rows(
     table.header_note().into_iter().for_each(|note| verbosity.note(note));
     let (mut all, mut chunk) = (Vec::new(), Vec::new());
     let mut count = 0;
-    while count < MOST_ROWS && all.len() < MOST_VALUES {
+    while most == Most::Every || count < MOST_ROWS && all.len() < MOST_VALUES {
         let rows = table.next_rows(&mut chunk)?;
         if rows == 0 {
             break;

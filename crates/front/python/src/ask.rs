@@ -19,7 +19,7 @@ pub(crate) fn rules_from_toml(text: &str) -> PyResult<(Vec<String>, Option<Strin
     Ok((rules.iter().map(ToString::to_string).collect(), domain))
 }
 
-/// Answers a question about a model: the JSON of a rule. `rows` are start points.
+/// Answers a question about a model: the JSON of a rule. `rows` are those that it is about, or start points.
 #[pyfunction]
 #[pyo3(signature = (
     model, question, rows=None, *, threshold=None, time_limit=None, threads=None, seed=0, missing=true, domain=None,
@@ -68,5 +68,12 @@ pub(crate) fn ask<'py>(
     answer.set_item("certificate", found.certificate.as_ref().map(|bytes| PyBytes::new(py, bytes)))?;
     let rows = found.rows.iter().map(|row| PyArray1::from_slice(py, &row.values));
     answer.set_item("rows", PyList::new(py, rows)?)?;
+    let proof = |own: &secateur::ask::Case| own.certificate.as_ref().map(|bytes| PyBytes::new(py, bytes));
+    answer.set_item("proofs", PyList::new(py, found.cases.iter().map(proof))?)?;
+    let mut of_cases = Vec::with_capacity(found.cases.len());
+    for own in &found.cases {
+        of_cases.push(PyList::new(py, own.rows.iter().map(|row| PyArray1::from_slice(py, &row.values)))?);
+    }
+    answer.set_item("case_rows", PyList::new(py, of_cases)?)?;
     Ok(answer)
 }

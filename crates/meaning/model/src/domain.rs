@@ -67,7 +67,7 @@ pub struct Column {
     pub values: Option<Vec<f64>>,
 }
 
-/// Columns whose values depend on each other.
+/// Columns whose values depend on each other; a table may have a single column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
     /// The columns.
@@ -471,7 +471,9 @@ impl Group {
 
     fn normal(self, group: usize) -> Result<Self, DomainError> {
         let width = self.columns.len();
-        if width < 2 {
+        // A table of one column can say that the column is always missing; limits cannot.
+        let table = matches!(self.kind, GroupKind::Table(_));
+        if width < if table { 1 } else { 2 } {
             return Err(DomainError::GroupTooSmall { group, columns: width });
         }
         let mut sorted = self.columns.clone();

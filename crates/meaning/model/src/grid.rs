@@ -47,9 +47,11 @@ use crate::tree::{Split, Test};
 
 mod axis_maker;
 mod cell_set;
+mod nearest;
 
 use axis_maker::{AxisMaker, short_value};
 pub use cell_set::CellSet;
+pub use nearest::{CellValues, gap};
 
 /// Why models have no common grid.
 #[derive(Clone, Debug, Error, PartialEq)]

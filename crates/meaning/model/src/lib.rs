@@ -17,7 +17,8 @@
 //! `exact` has numbers without rounding, `mantissa` their integers, `exact_sum` fast sums of many.
 //! `domain` says which inputs can occur (`domain/scored`: by another model's score), `accepted`
 //! puts the inputs of a claim into words, and `doubles` turns a model that rounds its inputs to f32
-//! into one that reads doubles. `twin` reads one model twice, on rows that differ in some columns.
+//! into one that reads doubles. `near` measures how far inputs are from a row. `twin` reads one model twice,
+//! on rows that differ in some columns.
 //! `label` and `matching` are about the labels of categories, `ids`
 //! has the index types.
 
@@ -36,6 +37,7 @@ mod ids;
 mod label;
 mod mantissa;
 mod matching;
+mod near;
 mod predict;
 mod tree;
 mod twin;
@@ -49,10 +51,11 @@ pub use ensemble::{Accumulation, Average, ClassLabels, Ensemble, Features, Inter
 pub use exact::Exact;
 pub use exact_sum::ExactSum;
 pub use feature::{Categories, CategoryRule, Feature, FeatureKind, Intake, NumberType};
-pub use grid::{Axis, CellSet, Grid, GridError};
+pub use grid::{Axis, CellSet, CellValues, Grid, GridError, gap};
 pub use ids::{CellId, ClassId, FeatureId, GroupId, LeafId, NodeId, TreeId};
 pub use label::{Label, UnplacedLabels};
 pub use matching::{LabelError, LabelMatch};
+pub use near::{Costs, Near};
 pub use predict::{PredictError, Predictor};
 pub use tree::{Node, Output, Split, Test, Tree, TreeBuilder};
 pub use twin::{Pairing, TwinError, twin_rows};

@@ -1,6 +1,6 @@
 //! What a certificate claims.
 
-use secateur_model::{ClassId, Cut, Domain, FeatureId};
+use secateur_model::{ClassId, Cut, Domain, FeatureId, Near};
 
 use crate::digest::Digest;
 
@@ -52,6 +52,8 @@ pub enum Statement {
         allowed: Vec<ClassId>,
         /// The cut, if the decision is made at a cut instead of by the library's own rule.
         cut: Option<Cut>,
+        /// Only inputs that are nearer to a row than another row is, if the claim is about these.
+        near: Option<Box<Near>>,
     },
     /// One model on two inputs that differ in these columns only.
     Moves {
@@ -136,6 +138,14 @@ impl Claim {
     pub fn within(&self) -> Option<f64> {
         match self.statement {
             Statement::Scores { within } => Some(within),
+            _ => None,
+        }
+    }
+
+    /// The inputs near a row that the claim is about, if it is about these alone.
+    pub fn near(&self) -> Option<&Near> {
+        match &self.statement {
+            Statement::Class { near, .. } => near.as_deref(),
             _ => None,
         }
     }

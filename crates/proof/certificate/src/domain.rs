@@ -138,15 +138,15 @@ impl<R: Read> Reader<R> {
     fn read_group(&mut self) -> Result<Group, ReadError> {
         let kind = self.choice(4)?;
         let columns: Vec<FeatureId> = self.list(|reader| reader.index().map(FeatureId))?;
-        if columns.len() < 2 {
-            return Err(ReadError::Domain);
-        }
         let kind = match kind {
             ONE_HOT => GroupKind::OneHot { none: false },
             ONE_HOT_OR_NONE => GroupKind::OneHot { none: true },
             ORDERED => GroupKind::Ordered,
             _ => {
                 let width = columns.len();
+                if width == 0 {
+                    return Err(ReadError::Domain);
+                }
                 GroupKind::Table(self.list(|reader| (0..width).map(|_| reader.float()).collect())?)
             }
         };

@@ -156,6 +156,7 @@ pub(crate) const CUTS: u8 = 2;
 pub(crate) const RANGE: u8 = 3;
 pub(crate) const CLASS: u8 = 4;
 pub(crate) const MOVES: u8 = 5;
+pub(crate) const NEAR: u8 = 6;
 
 /// The byte that says what a claim about moved columns says of the two inputs.
 pub(crate) const APART: u8 = 0;
@@ -174,7 +175,8 @@ pub(crate) fn encode_claim(claim: &Claim, out: &mut Vec<u8>) {
             Statement::Decisions { cuts: Some(_), .. } => CUTS,
             Statement::Scores { .. } => SCORES,
             Statement::Range { .. } => RANGE,
-            Statement::Class { .. } => CLASS,
+            Statement::Class { near: None, .. } => CLASS,
+            Statement::Class { near: Some(_), .. } => NEAR,
             Statement::Moves { .. } => MOVES,
         });
     }
@@ -194,10 +196,14 @@ pub(crate) fn encode_claim(claim: &Claim, out: &mut Vec<u8>) {
                 own.at_least.iter().chain(&own.at_most).for_each(|&limit| float(out, limit));
             }
         }
-        Statement::Class { allowed, cut } => {
+        Statement::Class { allowed, cut, near } => {
             ascending(out, &allowed.iter().map(|class| class.0).collect::<Vec<_>>());
             out.push(u8::from(cut.is_some()));
             cut.iter().for_each(|cut| [cut.score, cut.gap].into_iter().for_each(|value| float(out, value)));
+            if let Some(near) = near {
+                out.push(u8::from(near.counted));
+                [&near.row, &near.than, &near.weights].into_iter().for_each(|values| floats(out, values));
+            }
         }
         Statement::Moves { columns, effect } => {
             ascending(out, &columns.iter().map(|column| column.0).collect::<Vec<_>>());

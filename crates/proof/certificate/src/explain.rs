@@ -32,11 +32,18 @@ pub fn explain_claim(claim: &Claim) -> String {
             };
             outputs.iter().take(SHOWN).map(words).collect()
         }
-        Statement::Class { allowed, cut } => {
+        Statement::Class { allowed, cut, near } => {
             let at = cut.map_or_else(String::new, |cut| {
                 format!(", class 1 from {:?} on, certain {:e} from it", cut.score, cut.gap)
             });
-            format!("class    one of {}{at}\n", list(allowed))
+            let near = near.as_ref().map_or_else(String::new, |near| {
+                let by = if near.counted { "changed columns, by weight" } else { "weighted differences" };
+                format!(
+                    "near     {:?}\nthan     {:?}\nweights  {:?}, {by}\n",
+                    near.row, near.than, near.weights
+                )
+            });
+            format!("class    one of {}{at}\n{near}", list(allowed))
         }
         Statement::Moves { columns, effect } => {
             let effect = match *effect {

@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::ZlibDecoder;
 use num_bigint::BigUint;
-use secateur_model::{ClassId, Cut, Domain, FeatureId};
+use secateur_model::{ClassId, Cut, Domain, FeatureId, Near};
 use thiserror::Error;
 
 use crate::claim::{BandClaim, Claim, Effect, OutputRange, Statement};
@@ -141,7 +141,7 @@ impl<R: Read> Reader<R> {
     }
 
     fn read_claim(&mut self, version: u32) -> Result<Claim, ReadError> {
-        let about = if version > 1 { self.choice(6)? } else { code::DECISIONS };
+        let about = if version > 1 { self.choice(7)? } else { code::DECISIONS };
         let original = Digest(self.array()?);
         if about >= code::RANGE {
             let statement = self.read_statement(about)?;
@@ -170,10 +170,11 @@ impl<R: Read> Reader<R> {
     fn read_statement(&mut self, about: u8) -> Result<Statement, ReadError> {
         Ok(match about {
             code::RANGE => Statement::Range { outputs: self.list(Self::output_range)? },
-            code::CLASS => {
+            code::CLASS | code::NEAR => {
                 let allowed = self.ascending()?.into_iter().map(ClassId).collect();
                 let cut = if self.choice(2)? == 1 { Some(self.cut()?) } else { None };
-                Statement::Class { allowed, cut }
+                let near = if about == code::NEAR { Some(Box::new(self.near()?)) } else { None };
+                Statement::Class { allowed, cut, near }
             }
             _ => {
                 let columns = self.ascending()?.into_iter().map(FeatureId).collect();
@@ -205,6 +206,20 @@ impl<R: Read> Reader<R> {
             0 => BandClaim::Exact,
             _ => BandClaim::Score(self.float()?),
         })
+    }
+
+    fn near(&mut self) -> Result<Near, ReadError> {
+        let counted = self.choice(2)? == 1;
+        let mut list = || {
+            let values = self.list(Self::float)?;
+            // Missing values and zeros are written in one way.
+            let plain = |value: &f64| match value.is_nan() {
+                true => value.to_bits() == f64::NAN.to_bits(),
+                false => value.to_bits() != (-0.0f64).to_bits(),
+            };
+            if values.iter().all(plain) { Ok(values) } else { Err(ReadError::Domain) }
+        };
+        Ok(Near { row: list()?, than: list()?, weights: list()?, counted })
     }
 
     fn cut(&mut self) -> Result<Cut, ReadError> {

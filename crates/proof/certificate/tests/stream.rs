@@ -8,7 +8,7 @@ use secateur_certificate::{
     MAGIC, MAGIC_2, OutputRange, ReadError, Reader, Slack, Statement, Step, Writer, encode, explain_claim,
     explain_step,
 };
-use secateur_model::{ClassId, Cut, FeatureId};
+use secateur_model::{ClassId, Cut, FeatureId, Near};
 use secateur_testkit::{Shape, domain, ensemble, scored_domain};
 
 const EXACT: Statement = Statement::Decisions { band: BandClaim::Exact, local_rounding: false, cuts: None };
@@ -103,12 +103,18 @@ fn claims() -> Vec<Claim> {
     let cut = Some(Cut { score: 1.5, gap: f64::from_bits(1) });
     let output =
         |output: u32, at_least: Option<f64>, at_most: Option<f64>| OutputRange { output, at_least, at_most };
+    let near = |counted: bool| {
+        let near = Near { row: vec![0.5, 3.0], than: vec![0.25, -7.0], weights: vec![1.0, 0.0], counted };
+        Some(Box::new(near))
+    };
     let moves = |effect: Effect| Statement::Moves { columns: vec![FeatureId(0), FeatureId(300)], effect };
     vec![
         one(Statement::Range { outputs: vec![output(0, Some(-1.0), None), output(7, None, Some(0.5))] }),
         one(Statement::Range { outputs: vec![output(0, Some(-1.0), Some(2.0))] }),
-        one(Statement::Class { allowed: vec![ClassId(0), ClassId(200)], cut: None }),
-        one(Statement::Class { allowed: vec![ClassId(1)], cut }),
+        one(Statement::Class { allowed: vec![ClassId(0), ClassId(200)], cut: None, near: None }),
+        one(Statement::Class { allowed: vec![ClassId(1)], cut, near: None }),
+        one(Statement::Class { allowed: vec![ClassId(1)], cut, near: near(true) }),
+        one(Statement::Class { allowed: vec![ClassId(0)], cut: None, near: near(false) }),
         one(moves(Effect::Apart { within: 0.5 })),
         one(moves(Effect::Decides { band, local_rounding: true })),
         one(moves(Effect::Rises { output: 3, falls: true, bits: false })),

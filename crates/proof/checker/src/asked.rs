@@ -48,6 +48,18 @@ impl Proved {
             _ => {}
         }
         let claimed = &self.claim.domain;
+        // A claim about inputs near a row covers no domain.
+        if self.claim.near().is_some() {
+            let near = "all but those nearer to a row than another row is".to_owned();
+            if asked.every_input {
+                return Some(Unproved::ClaimScopeAsked { inputs: near }.into());
+            }
+            if asked.domain.is_some() {
+                return Some(
+                    Unproved::ClaimDomainAsked { why: format!("the claim leaves out inputs: {near}") }.into(),
+                );
+            }
+        }
         let left_out = || self.accepted.left_out(claimed, &column_name(original));
         if let Some(inputs) = asked.every_input.then(left_out).flatten() {
             return Some(Unproved::ClaimScopeAsked { inputs }.into());

@@ -2,7 +2,7 @@
 
 use secateur_certificate::{BandClaim, Effect, Intercept, OutputRange, Statement};
 use secateur_lower::input_words;
-use secateur_model::{ClassId, Cut, Ensemble, FeatureId};
+use secateur_model::{ClassId, Cut, Ensemble, FeatureId, Near};
 
 use crate::{ColumnBound, MatchedLabels, Proved, Verdict};
 
@@ -45,7 +45,13 @@ impl Proved {
                  original's winner leads by more than {score:e}\n"
             ),
             Statement::Range { outputs } => outputs.iter().map(|own| range_words(own, inputs)).collect(),
-            Statement::Class { allowed, cut } => class_words(original, allowed, *cut, inputs),
+            Statement::Class { allowed, cut, near } => match near {
+                Some(near) => {
+                    let nearer = format!("{inputs} nearer to one row than another row is");
+                    class_words(original, allowed, *cut, &nearer) + &near_words(near)
+                }
+                None => class_words(original, allowed, *cut, inputs),
+            },
             Statement::Moves { columns, effect } => moves_words(original, columns, effect, inputs),
         };
         let two = !self.claim.is_about_one_model();
@@ -113,6 +119,20 @@ fn class_words(model: &Ensemble, allowed: &[ClassId], cut: Option<Cut>, inputs: 
         None => String::new(),
     };
     format!("valid: the library decides {} on {inputs}{rule}\n", classes.join(" or ").escape_debug())
+}
+
+fn near_words(near: &Near) -> String {
+    let distance = match near.counted {
+        true => "the weights of the columns that differ, added up",
+        false => "the weight of each column times its difference, added up (1 for another category)",
+    };
+    format!(
+        "nearer: to {} than {} is. The distance is {distance}; columns that the domain ties together \
+         add the greatest of theirs, and values missing in one input alone are infinitely far. The weights are {}\n",
+        input_words(&near.row),
+        input_words(&near.than),
+        input_words(&near.weights)
+    )
 }
 
 fn moves_words(model: &Ensemble, columns: &[FeatureId], effect: &Effect, inputs: &str) -> String {

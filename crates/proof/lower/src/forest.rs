@@ -7,6 +7,9 @@
 //! two to the power [`Lowered::unit`], the smallest power that any intercept, or product of weight
 //! and leaf, needs; bounds on rounding count in a finer unit of their own.
 //!
+//! If the claim is about inputs near a row, there is one more sum, the last one: the distance, to which one
+//! more tree for each axis adds. It counts in a unit of its own, and is in no row but its own.
+//!
 //! Missing values: if there is another cell on the axis that every split of every model sends to
 //! the same side as missing values, then an input with a missing value reaches the same leaves as
 //! one in that cell. In that case the missing cell, which is always the last one, is left out.
@@ -33,6 +36,8 @@ pub struct Lowered<'a> {
     pub(crate) constants: Vec<BigInt>,
     /// How many trees the original and the pruned model have.
     trees: [usize; 2],
+    /// The sum of distances, and the number below which it has to be.
+    pub(crate) near: Option<(usize, BigInt)>,
 }
 
 /// The data needed to lower the trees of one model.
@@ -97,11 +102,26 @@ impl<'a> Lowered<'a> {
                 trees.push(lowering.tree(index));
             }
         }
+        let near = match pair.near() {
+            None => None,
+            Some(near) => {
+                let costs = near.costs(pair.original, &grid);
+                let columns = pair.original.features().len();
+                let costs = costs.ok_or(Refused::ClaimNear { columns })?;
+                let sum = constants.len();
+                constants.push(BigInt::zero());
+                for (axis, cells) in costs.cells.iter().enumerate() {
+                    let cells: Vec<Int> = cells.iter().map(|far| int(&costs.units(far))).collect();
+                    trees.push(steps(axis as u32, &cells, sum as u32));
+                }
+                Some((sum, costs.units(&costs.least)))
+            }
+        };
         let forest = Forest::new(sizes, constants.len() as u32, trees);
         let forest = forest.expect("the builder of models has checked every index");
         let [first, second] = models.map(|model| model.trees().len());
         let trees = [first, if laid == 2 { second } else { 0 }];
-        Ok(Some(Self { pair, grid, forest, exponent, constants, trees }))
+        Ok(Some(Self { pair, grid, forest, exponent, constants, trees, near }))
     }
 
     /// The trees of all models over the cells of their common grid.
@@ -248,6 +268,30 @@ impl Lowering<'_> {
         }
         added
     }
+}
+
+/// A tree that adds a number for each cell of an axis to a sum. It splits only where the number changes, in
+/// the middle of these places.
+fn steps(axis: u32, cells: &[Int], sum: u32) -> Over {
+    let starts: Vec<usize> = (0..cells.len()).filter(|&at| at == 0 || cells[at] != cells[at - 1]).collect();
+    let mut nodes: Vec<Cell> = Vec::new();
+    let mut open: Vec<(usize, usize, Option<usize>)> = vec![(0, starts.len(), None)];
+    while let Some((from, to, parent)) = open.pop() {
+        let own = nodes.len();
+        // The left side follows its parent; the right side comes later.
+        if let Some(Cell::Split { no, .. }) = parent.and_then(|parent| nodes.get_mut(parent)) {
+            *no = own as u32;
+        }
+        if to - from == 1 {
+            nodes.push(Cell::Leaf(vec![(sum, cells[starts[from]].clone())]));
+            continue;
+        }
+        let middle = from.midpoint(to);
+        let left = vec![(0, starts[middle] as u32)];
+        nodes.push(Cell::Split { axis, cells: left, yes: own as u32 + 1, no: 0 });
+        open.extend([(middle, to, Some(own)), (from, middle, None)]);
+    }
+    Over { nodes }
 }
 
 /// The number of cells of each axis that count: all of them, or all but the missing one if some

@@ -4,14 +4,15 @@
 //! A library's score is within the model's rounding r of the exact one. So a score above a limit U
 //! has `S / d > U - r`, and one below L has `-S / d > -L - r`. A library that decides class c puts
 //! no class y above it by more than the rounding of decisions, so every lead of c is at least minus
-//! that. Each is a system; none of them has a second model.
+//! that. Each is a system; none of them has a second model. If the claim is about inputs near a row, one
+//! more row says that the distance is less than that of the other row.
 //!
 //! That a score never falls is claimed of the exact sums of two rows (`model::twin`): the system asks
 //! for a pair of neighbouring values where the exact sum falls. For the numbers that the library
 //! computes there is no system, but a comparison of each tree with its twin (`treewise.rs`).
 
 use secateur_certificate::OutputRange;
-use secateur_model::{ClassId, Ensemble, Exact, Predictor};
+use secateur_model::{ClassId, Ensemble, Exact, Near, Predictor};
 
 use crate::pair::{Lead, leaves, others};
 use crate::refused::{ModelRole, Refused};
@@ -108,10 +109,12 @@ pub(crate) struct Classes {
     forbidden: Vec<ClassId>,
     /// The library's rounding over all inputs.
     slack: Exact,
+    /// The inputs that the claim is about, if only those near a row are meant.
+    near: Option<Near>,
 }
 
 impl Classes {
-    pub(crate) fn new(model: &Ensemble, allowed: &[ClassId]) -> Result<Self, Refused> {
+    pub(crate) fn new(model: &Ensemble, allowed: &[ClassId], near: Option<&Near>) -> Result<Self, Refused> {
         let is_classifier = model.decision().is_classifier();
         let classes = if is_classifier { model.classes().len() } else { 0 };
         let ascends = allowed.windows(2).all(|pair| pair[0] < pair[1]);
@@ -125,7 +128,11 @@ impl Classes {
         let overflow = Refused::ClaimNoCertainMargin { model: ModelRole::Original };
         let slack = model.certain_margin().and_then(Exact::from_f64).ok_or(overflow)?;
         let forbidden = model.classes().ids().filter(|class| !allowed.contains(class)).collect();
-        Ok(Self { allowed: allowed.to_vec(), forbidden, slack })
+        Ok(Self { allowed: allowed.to_vec(), forbidden, slack, near: near.cloned() })
+    }
+
+    pub(crate) fn near(&self) -> Option<&Near> {
+        self.near.as_ref()
     }
 
     pub(crate) fn forbidden(&self) -> &[ClassId] {

@@ -7,7 +7,7 @@
 
 use secateur_certificate::{BandClaim, Claim, Effect, Statement};
 use secateur_model::{
-    ClassId, ClassLabels, Decision, Ensemble, Exact, FeatureId, LeafId, LocalRounding, Order, Predictor,
+    ClassId, ClassLabels, Decision, Ensemble, Exact, FeatureId, LeafId, LocalRounding, Near, Order, Predictor,
 };
 
 use crate::one::{Classes, Range};
@@ -102,7 +102,9 @@ impl<'a> Pair<'a> {
                 Claimed::Scores(Scores::new(models, claim.original == claim.pruned, within)?)
             }
             Statement::Range { outputs } => Claimed::Range(Range::new(original, outputs)?),
-            Statement::Class { allowed, .. } => Claimed::Class(Classes::new(original, allowed)?),
+            Statement::Class { allowed, near, .. } => {
+                Claimed::Class(Classes::new(original, allowed, near.as_deref())?)
+            }
             Statement::Moves { effect, .. } => match *effect {
                 Effect::Apart { within } => Claimed::Scores(Scores::of_twins(models, within)?),
                 Effect::Decides { band, local_rounding } => {
@@ -141,6 +143,14 @@ impl<'a> Pair<'a> {
     /// one model, they do not.
     pub(crate) fn lays_second(&self) -> bool {
         !matches!(self.claimed, Claimed::Range(_) | Claimed::Class(_))
+    }
+
+    /// The inputs near a row that the claim is about, if it is about these alone.
+    pub(crate) fn near(&self) -> Option<&Near> {
+        match &self.claimed {
+            Claimed::Class(classes) => classes.near(),
+            _ => None,
+        }
     }
 
     /// The output of a claim about the library's own numbers that holds for each tree or not at all,

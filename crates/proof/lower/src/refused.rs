@@ -167,6 +167,12 @@ reasons! {
     ClaimClass { allowed: Vec<u32>, classes: usize } = "claim.class",
         "The claim allows {} of the {classes} classes, first {:?}: they have to be some of the model's and not all, ascending.",
         allowed.len(), allowed.first().copied().unwrap_or_default();
+    /// A row, the other row or the weights of a claim about inputs near a row do not fit the model and the
+    /// domain.
+    ClaimNear { columns: usize } = "claim.near",
+        "The claim is about inputs that are nearer to a row than another row is, and they do not fit: both rows have to be inputs \
+         of the model and of the domain, with a value for each of the {columns} columns, missing in the same ones, and so the domain \
+         has to say of each column that a split reads whether it is missing; weights are finite and not negative.";
     /// The moved columns do not fit the model and its domain.
     ClaimMoves { error: TwinError } = "claim.moves",
         "The claim is about columns that change, and they do not fit: {error}.";

@@ -111,12 +111,21 @@ impl Lowered<'_> {
             (Claimed::Rises(_), Question::Output { output, below }) => vec![self.falls(output, below)],
             _ => unreachable!("a claim has systems of its own kind"),
         };
+        // The first row is that of the distance, which has a unit of its own.
+        let mut all: Vec<kernel::Row> = self.is_near().into_iter().collect();
         // Rounding by input counts in a finer unit, so all rows of its system use that unit.
         let bits = match slack {
             Slack::Global => 0,
             Slack::Local => self.rounding_bits(),
         };
-        Ok(rows.iter().map(|row| self.row(row, bits)).collect())
+        all.extend(rows.iter().map(|row| self.row(row, bits)));
+        Ok(all)
+    }
+
+    /// The distance is less than that of the other row: minus the distance is at least minus that plus one.
+    fn is_near(&self) -> Option<kernel::Row> {
+        let (sum, least) = self.near.as_ref()?;
+        Some(kernel::Row { terms: vec![(*sum as u32, -1)], bound: int(&(BigInt::from(1) - least)) })
     }
 
     /// A row in integers. Its unit is smaller by `bits` bits than that of the sums.

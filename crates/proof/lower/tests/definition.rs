@@ -356,7 +356,7 @@ fn claim_about_one(rng: &mut Rng, a: &Ensemble) -> Claim {
             if !allowed.is_empty() {
                 allowed.remove(rng.usize(0..allowed.len()));
             }
-            Statement::Class { allowed, cut: None }
+            Statement::Class { allowed, cut: None, near: None }
         }
         2 => {
             let effect = Effect::Rises { output: rng.u32(0..outputs), falls: rng.bool(), bits: false };

@@ -117,9 +117,10 @@ fn one_model_json(proved: &Proved, model: &Ensemble) -> Value {
             let one = |own: &OutputRange| json!({"output": own.output, "at_least": own.at_least, "at_most": own.at_most});
             json!({"range": outputs.iter().map(one).collect::<Vec<_>>(), "shown": shown()})
         }
-        Statement::Class { allowed, .. } => {
+        Statement::Class { allowed, near, .. } => {
             let text = |&class: &ClassId| model.classes().text(class).into_owned();
-            json!({"classes": allowed.iter().map(text).collect::<Vec<_>>()})
+            let near = near.as_ref().map(|near| json!({"row": near.row, "than": near.than, "weights": near.weights, "counted": near.counted}));
+            json!({"classes": allowed.iter().map(text).collect::<Vec<_>>(), "near": near})
         }
         Statement::Moves { columns, effect } => {
             let names: Vec<String> =

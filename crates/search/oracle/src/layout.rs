@@ -36,6 +36,7 @@ use crate::masks::fill_masks;
 use crate::stop::{SearchBudget, StopReason};
 use crate::system::{Row, System};
 
+mod cut;
 mod layer;
 
 use layer::{Layer, LayerRounding, stacks};
@@ -78,8 +79,11 @@ pub enum LayoutError {
 /// One or two models over a common grid.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    grid: Grid,
+    grid: Arc<Grid>,
     pieces: Vec<Piece>,
+    /// For each axis, the cells that count, if not all do ([`Layout::cut`]): the first and one past
+    /// the last. Cells are counted from the first of them on.
+    window: Option<Vec<(u32, u32)>>,
     /// For each axis, the cell that every split treats like missing values, if there is one.
     missing_as: Vec<Option<CellId>>,
     /// For each model, the position of its first sum; the last entry is the number of all sums.
@@ -274,7 +278,8 @@ impl Layout {
                 *slot = scaled(&Exact::finite(value), exponent);
             }
         }
-        Ok(Self { grid, pieces, missing_as, offsets, scorer_sums, constants, exponent })
+        let grid = Arc::new(grid);
+        Ok(Self { grid, pieces, window: None, missing_as, offsets, scorer_sums, constants, exponent })
     }
 
     /// The common grid.
@@ -354,7 +359,10 @@ impl Layout {
 
     /// How many cells of each axis the search visits.
     pub fn axis_sizes(&self) -> Vec<u32> {
-        searched_sizes(&self.grid, &self.missing_as)
+        match &self.window {
+            Some(window) => window.iter().map(|(low, high)| high - low).collect(),
+            None => searched_sizes(&self.grid, &self.missing_as),
+        }
     }
 }
 

@@ -11,8 +11,8 @@
 //! their grid, `system` has the rows, `compare` the question whether two models decide alike, and
 //! `scores` how far their scores can be apart (`scores/extreme`: one output and direction,
 //! `scores/judge`: in the libraries' own arithmetic). `one` asks about one model: the range of its
-//! scores, and its classes; `twins` what moving some columns does. `occurs` asks whether a domain
-//! has any input.
+//! scores, and its classes; `around` about the inputs around one row; `twins` what moving some columns
+//! does. `occurs` asks whether a domain has any input.
 //!
 //! `lens`, `lens_tree` (large trees) and `masks` are bounds, `multipliers` makes them small. `meet`
 //! solves trees of one feature each without a search, `climb` is local search, `difference` asks
@@ -21,6 +21,7 @@
 //! budgets, `jobs` lets other threads and machines visit boxes and keeps checkpoints. `fault` breaks
 //! the search on purpose, for tests.
 
+mod around;
 mod branch;
 mod certify;
 mod claimed;
@@ -49,6 +50,7 @@ mod stop;
 mod system;
 mod twins;
 
+pub use around::{Around, Boxed, Part, Spot, Surroundings};
 pub use certify::{Kept, Stretch};
 pub use claimed::{Claim, Claimed, Judgement};
 pub use compare::{Compared, Comparison, Counterexample, Lead, Undecided, Verdict, exact_class};

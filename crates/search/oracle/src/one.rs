@@ -7,11 +7,11 @@
 //! time. What a solution means is decided by the library's own arithmetic.
 
 use std::io::{self, Write};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 
 use num_bigint::BigInt;
 use secateur_certificate::{Claim, Digest, OutputRange, Statement, Step, Writer};
-use secateur_model::{CellId, ClassId, Ensemble, Exact, FeatureId, Grid, LeafId, Predictor};
+use secateur_model::{CellId, ClassId, Domain, Ensemble, Exact, FeatureId, LeafId, Predictor};
 
 use crate::certify;
 use crate::compare::Lead;
@@ -40,6 +40,18 @@ pub struct OneModel<'a> {
     divisor: Exact,
     /// A cell that has an input of the domain.
     inside: Vec<CellId>,
+    digest: OnceLock<Digest>,
+    /// The library's rounding over all inputs, in decisions.
+    slack: OnceLock<Result<f64, CompareError>>,
+}
+
+/// Cells that a question about classes is asked of, and the inputs that stand for them.
+pub(crate) struct Asked<'a> {
+    pub(crate) layout: &'a Layout,
+    /// An input in a cell.
+    pub(crate) row: &'a (dyn Fn(&[CellId]) -> Vec<f64> + Sync),
+    /// What every input satisfies, beside the domain's limits of scores.
+    pub(crate) near: Option<Row>,
 }
 
 /// An input and the score that the library computes for it.
@@ -90,7 +102,18 @@ impl<'a> OneModel<'a> {
         let layout = Layout::within(&[model], budget)?;
         let inside = some_input(&layout, budget)?;
         let divisor = Exact::finite(model.accumulation().divisor());
-        Ok(Self { model, predictor: Predictor::new(model), layout, divisor, inside })
+        let predictor = Predictor::new(model);
+        let (digest, slack) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { model, predictor, layout, divisor, inside, digest, slack })
+    }
+
+    /// The model.
+    pub fn model(&self) -> &'a Ensemble {
+        self.model
+    }
+
+    pub(crate) fn predictor(&self) -> &Predictor<'a> {
+        &self.predictor
     }
 
     /// The model over its grid.
@@ -120,8 +143,12 @@ impl<'a> OneModel<'a> {
 
     /// The claim of a certificate about the model.
     fn claim(&self, statement: Statement) -> Claim {
-        let own = Digest::of(self.model);
         let domain = outline::inputs([self.model, self.model]);
+        self.claim_of(statement, domain)
+    }
+
+    pub(crate) fn claim_of(&self, statement: Statement, domain: Domain) -> Claim {
+        let own = *self.digest.get_or_init(|| Digest::of(self.model));
         Claim { original: own, pruned: own, statement, domain }
     }
 
@@ -276,7 +303,7 @@ impl<'a> OneModel<'a> {
             let system = self.limit_system(output, below, limit, &rounding);
             let solved = solve(&system, &options, &accept);
             nodes += solved.nodes;
-            held = self::held(self.layout.grid(), &solved, &open);
+            held = self::held(&|cells| self.row(cells), &solved, &open);
             if held != Held::Holds {
                 break;
             }
@@ -341,33 +368,13 @@ impl<'a> OneModel<'a> {
         options: &Options,
         out: W,
     ) -> Result<(Held, u64, Option<Writer<W>>), AskError> {
-        if !self.model.decision().is_classifier() {
-            return Err(CompareError::NoClasses { model: "given" }.into());
-        }
-        let slack = outline::certain_margin(self.model, "given")?;
-        let claim = self.claim(Statement::Class { allowed: allowed.to_vec(), cut: self.model.cut() });
+        let claim =
+            self.claim(Statement::Class { allowed: allowed.to_vec(), cut: self.model.cut(), near: None });
         let recorder = certify::begin(out, &claim, &self.layout)?;
         let options = certify::recorded(options, &recorder);
-        let open = Mutex::new(None);
-        let (mut held, mut nodes) = (Held::Holds, 0);
-        let gap = if self.model.decisions_vary() { self.model.decision_gap() } else { None };
-        let forbidden: Vec<ClassId> =
-            self.model.classes().ids().filter(|class| !allowed.contains(class)).collect();
-        for (at, &class) in forbidden.iter().enumerate() {
-            options.progress.begin(at as u64, forbidden.len() as u64);
-            if let Some(reason) = options.budget.over() {
-                held = Held::Stopped(reason);
-                break;
-            }
-            recorder.begin(&Step::ClassSystem { class: class.0 });
-            let accept = |cells: &[CellId]| self.decides_other(cells, allowed, class, gap, &open);
-            let solved = solve(&self.class_system(class, slack), &options, &accept);
-            nodes += solved.nodes;
-            held = self::held(self.layout.grid(), &solved, &open);
-            if held != Held::Holds {
-                break;
-            }
-        }
+        let row = |cells: &[CellId]| self.row(cells);
+        let asked = Asked { layout: &self.layout, row: &row, near: None };
+        let (held, _, nodes) = self.class_in(&asked, allowed, &options, |step| recorder.begin(step))?;
         drop(options);
         if held != Held::Holds {
             return Ok((held, nodes, None));
@@ -375,10 +382,54 @@ impl<'a> OneModel<'a> {
         Ok((held, nodes, Some(certify::finish(recorder)?)))
     }
 
+    /// The same on some of the cells: the answer, the cells of an input that refutes it, and the
+    /// boxes visited. `begin` learns which system comes next.
+    pub(crate) fn class_in(
+        &self,
+        asked: &Asked<'_>,
+        allowed: &[ClassId],
+        options: &Options,
+        begin: impl Fn(&Step),
+    ) -> Result<(Held, Option<Vec<CellId>>, u64), CompareError> {
+        if !self.model.decision().is_classifier() {
+            return Err(CompareError::NoClasses { model: "given" });
+        }
+        let slack = self.slack.get_or_init(|| outline::certain_margin(self.model, "given")).clone()?;
+        let open = Mutex::new(None);
+        let mut nodes = 0;
+        let gap = if self.model.decisions_vary() { self.model.decision_gap() } else { None };
+        let forbidden: Vec<ClassId> =
+            self.model.classes().ids().filter(|class| !allowed.contains(class)).collect();
+        for (at, &class) in forbidden.iter().enumerate() {
+            options.progress.begin(at as u64, forbidden.len() as u64);
+            if let Some(reason) = options.budget.over() {
+                return Ok((Held::Stopped(reason), None, nodes));
+            }
+            begin(&Step::ClassSystem { class: class.0 });
+            let accept = |cells: &[CellId]| {
+                let row = (asked.row)(cells);
+                self.layout.grid().domain().scores_hold(&row)
+                    && self.decides_other(row, allowed, class, gap, &open)
+            };
+            let solved = solve(&self.class_system(asked, class, slack), options, &accept);
+            nodes += solved.nodes;
+            let held = self::held(asked.row, &solved, &open);
+            if held != Held::Holds {
+                let cells = match solved.answer {
+                    Answer::Witnesses(found) => found.into_iter().next(),
+                    _ => None,
+                };
+                return Ok((held, cells, nodes));
+            }
+        }
+        Ok((Held::Holds, None, nodes))
+    }
+
     /// The system of a class that may not occur: its lead over each other class is at least minus the
     /// rounding of the decision.
-    fn class_system(&self, class: ClassId, slack: f64) -> System<'_> {
-        let mut rows = self.layout.domain_rows();
+    fn class_system<'s>(&self, asked: &Asked<'s>, class: ClassId, slack: f64) -> System<'s> {
+        let mut rows: Vec<Row> = asked.near.iter().cloned().collect();
+        rows.extend(asked.layout.domain_rows());
         let others = self.model.classes().ids().filter(|&other| other != class);
         rows.extend(others.map(|other| {
             let lead = Lead::of(self.model, class, other);
@@ -387,22 +438,18 @@ impl<'a> OneModel<'a> {
             let bound = &(&Exact::zero() - &lead.constant) - &slack;
             Row { terms: terms.collect(), bound, strict: false }
         }));
-        System::new(&self.layout, &rows)
+        System::new(asked.layout, &rows)
     }
 
-    /// Does the library decide a class on this cell that is not allowed?
+    /// Does the library decide a class on this row that is not allowed?
     fn decides_other(
         &self,
-        cells: &[CellId],
+        row: Vec<f64>,
         allowed: &[ClassId],
         class: ClassId,
         gap: Option<f64>,
         open: &Mutex<Option<Vec<f64>>>,
     ) -> bool {
-        if !self.holds(cells) {
-            return false;
-        }
-        let row = self.row(cells);
         let decided = self.predictor.classes(&row).expect("a witness is an input of the model")[0];
         let varies = self.model.decisions_vary();
         let certainly_not = || gap.is_some_and(|gap| self.loses_certainly(&row, class, gap));
@@ -433,10 +480,14 @@ impl<'a> OneModel<'a> {
 }
 
 /// What an answer of the search says: a solution refutes, and so may an input that was noted.
-pub(crate) fn held(grid: &Grid, solved: &Solved, open: &Mutex<Option<Vec<f64>>>) -> Held {
+pub(crate) fn held(
+    row: &dyn Fn(&[CellId]) -> Vec<f64>,
+    solved: &Solved,
+    open: &Mutex<Option<Vec<f64>>>,
+) -> Held {
     let noted = open.lock().expect("no thread panics while it holds the lock").take();
     match (&solved.answer, noted) {
-        (Answer::Witnesses(found), _) => Held::Fails(grid.witness(&found[0])),
+        (Answer::Witnesses(found), _) => Held::Fails(row(&found[0])),
         (Answer::Undecided(reason), _) => Held::Stopped(*reason),
         (Answer::Proof, Some(row)) => Held::OrderOfAddition(row),
         (Answer::Proof, None) => Held::Holds,

@@ -54,7 +54,7 @@ impl SearchBudget {
     }
 
     /// Why work that visits no boxes must end; `None` if it may continue.
-    pub(crate) fn over(&self) -> Option<StopReason> {
+    pub fn over(&self) -> Option<StopReason> {
         if self.cancel.is_cancelled() {
             return Some(StopReason::Cancelled);
         }

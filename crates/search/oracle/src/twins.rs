@@ -102,7 +102,7 @@ impl<'a> Twins<'a> {
         };
         let solved = solve(&system, &options, &in_library);
         drop(options);
-        let held = one::held(layout.grid(), &solved, &open);
+        let held = one::held(&|cells| layout.grid().witness(cells), &solved, &open);
         if held != Held::Holds {
             return Ok((held, solved.nodes, None));
         }

@@ -126,6 +126,103 @@ fn classes_are_decided_always_or_a_row_shows_another() {
     }
 }
 
+/// Two rows: length, width, colour.
+const ROWS: &str = "length,width,colour\n1.0,0.5,0\n3.0,2.0,1\n";
+
+#[test]
+fn a_row_keeps_its_class_or_a_row_shows_that_it_does_not() {
+    let folder = flowers();
+    folder.file("t.csv", ROWS);
+    // Of two rows there are two certificates, numbered like the rows.
+    let found = json(&folder.run(
+        "ask m.txt robust --data t.csv --within length=0.01 --within width=0.01 --json --certificate r.cert",
+    ));
+    assert_eq!(
+        (&found["outcome"], &found["checked"]),
+        (&Value::from("proved"), &Value::from(true)),
+        "{found}"
+    );
+    assert_eq!(found["cases"].as_array().unwrap().len(), 2);
+    for row in [1, 2] {
+        assert_eq!(check(&folder, &format!("m.txt r-{row}.cert")), 0);
+    }
+    assert!(!folder.names().contains(&"r.cert".to_owned()));
+    let far =
+        json(&folder.run("ask m.txt robust --data t.csv --row 2 --within length=9 --within width=9 --json"));
+    assert_eq!(far["outcome"], "refuted", "{far}");
+    let rows = far["cases"][0]["rows"].as_array().unwrap();
+    assert_ne!(rows[0]["class"], rows[1]["class"]);
+    assert_eq!(rows[0]["input"]["colour"], rows[1]["input"]["colour"]);
+    let share = "ask m.txt robust --data t.csv --within length=9 --within width=9 --share";
+    let kept = folder.run(&format!("{share} 1"));
+    assert_eq!(kept.code, Some(1), "{}", kept.stderr);
+    assert!(folder.run(&format!("{share} 0")).ok().starts_with("robust: proved\n"));
+    // The radius: nothing below it, and the row that is shown at it.
+    let found = json(&folder.run(
+        "ask m.txt robust --data t.csv --row 1 --unit length=1 --unit width=2 --json --certificate u.cert",
+    ));
+    let radius = &found["cases"][0]["radius"];
+    assert_eq!(
+        (&found["outcome"], &radius["exact"]),
+        (&Value::from("proved"), &Value::from(true)),
+        "{found}"
+    );
+    let [before, after] = [0, 1].map(|at| &found["cases"][0]["rows"][at]["input"]);
+    let moved =
+        |name: &str, unit: f64| (before[name].as_f64().unwrap() - after[name].as_f64().unwrap()).abs() / unit;
+    let far = moved("length", 1.0).max(moved("width", 2.0));
+    assert!(
+        radius["at_least"].as_f64().unwrap() <= far && far <= radius["at_most"].as_f64().unwrap(),
+        "{found}"
+    );
+    assert_eq!(check(&folder, "m.txt u.cert"), 0);
+    let words = folder.run("ask m.txt robust --data t.csv --unit length=1");
+    assert!(words.ok().contains("exact for 2 of 2 rows"), "{}", words.stdout);
+}
+
+#[test]
+fn a_reason_and_the_nearest_other_input_of_a_row_are_proved() {
+    let folder = flowers();
+    folder.file("t.csv", ROWS);
+    for row in [1, 2] {
+        let run =
+            format!("ask m.txt explain --data t.csv --row {row} --smallest --json --certificate e.cert");
+        let found = json(&folder.run(&run));
+        let because = &found["cases"][0]["because"];
+        assert_eq!(
+            (&found["outcome"], &because["minimal"]),
+            (&Value::from("proved"), &Value::from(true)),
+            "{found}"
+        );
+        assert_eq!(because["at_least"].as_u64().unwrap() as usize, because["kept"].as_array().unwrap().len());
+        assert_eq!(check(&folder, "m.txt e.cert"), 0);
+        let run = format!(
+            "ask m.txt counterfactual --data t.csv --row {row} --weight colour=0.5 --json --certificate c.cert"
+        );
+        let found = json(&folder.run(&run));
+        let nearest = &found["cases"][0]["nearest"];
+        assert_eq!(
+            (&found["outcome"], &nearest["proved"]),
+            (&Value::from("proved"), &Value::from(true)),
+            "{found}"
+        );
+        let rows = found["cases"][0]["rows"].as_array().unwrap();
+        assert_ne!(rows[0]["class"], rows[1]["class"]);
+        assert_eq!(check(&folder, "m.txt c.cert"), 0);
+        // It covers no domain, since it is about the inputs near a row.
+        assert_eq!(check(&folder, "m.txt c.cert --every-input"), 1);
+    }
+    let frozen = folder.run("ask m.txt counterfactual --data t.csv --row 2 --frozen length,width,colour");
+    assert!(frozen.ok().contains("no change of row 2"), "{}", frozen.stdout);
+    let up = json(&folder.run("ask m.txt counterfactual --data t.csv --row 1 --frozen colour --only-up length,width --count-changes --json"));
+    if up["cases"][0]["rows"].as_array().unwrap().len() > 1 {
+        let [before, after] = [0, 1].map(|at| &up["cases"][0]["rows"][at]["input"]);
+        assert!(after["length"].as_f64() >= before["length"].as_f64() && before["colour"] == after["colour"]);
+    }
+    let words = folder.run("ask m.txt explain --data t.csv --row 2");
+    assert!(words.ok().contains("row 2 has class"), "{}", words.stdout);
+}
+
 #[test]
 fn idle_columns_are_proved_together_and_the_others_shown() {
     let folder = flowers();
@@ -175,7 +272,7 @@ fn rules_are_asked_in_their_order() {
     }
     folder.file("bad.toml", "[[rule]]\nkind = \"moves\"\ncolumn = \"colour\"\nat_most = 0.1\n");
     assert_eq!(folder.run("ask m.txt bad.toml").code, Some(1));
-    folder.file("wrong.toml", "[[rule]]\nkind = \"robust\"\n");
+    folder.file("wrong.toml", "[[rule]]\nkind = \"stable\"\n");
     assert!(folder.run("ask m.txt wrong.toml").refused().contains("wrong.toml: rule 1: there is no kind"));
     assert!(folder.run("ask m.txt none.toml").refused().contains("none.toml: the file: it cannot be read"));
 }
@@ -183,6 +280,7 @@ fn rules_are_asked_in_their_order() {
 #[test]
 fn what_cannot_be_asked_is_told() {
     let folder = flowers();
+    folder.file("t.csv", ROWS);
     for (words, told) in [
         ("ask m.txt what", "there is no question \"what\""),
         ("ask m.txt range length", "range takes no \"length\""),
@@ -196,11 +294,29 @@ fn what_cannot_be_asked_is_told() {
         ("ask m.txt decides 0 1", "every class is allowed"),
         ("ask m.txt range --certificate m.txt", "this is the model"),
         ("ask none.txt range", "no such file"),
+        ("ask m.txt robust --within length=1", "give a table with --data"),
+        ("ask m.txt robust --data t.csv", "one of them"),
+        ("ask m.txt robust --data t.csv --within length", "write COLUMN=NUMBER"),
+        ("ask m.txt robust --data t.csv --within length=-1", "no change of column"),
+        ("ask m.txt robust --data t.csv --within length=1 --within 0=2", "named twice"),
+        ("ask m.txt robust --data t.csv --within length=1 --share 2", "no share of rows"),
+        ("ask m.txt robust --data t.csv --row 0 --within length=1", "--row counts from 1"),
+        ("ask m.txt robust --data t.csv --row 3 --within length=1", "no row 3: the table has 2"),
+        ("ask m.txt explain --data t.csv", "about one row, and the table has 2"),
+        ("ask m.txt explain --data t.csv --within length=1", "--within does not go with explain"),
+        ("ask m.txt counterfactual --data t.csv --row 1 --only-up colour", "has no order of its own"),
+        ("ask m.txt counterfactual --data t.csv --row 1 --weight length=-1", "no weight of column"),
+        ("ask m.txt counterfactual --data t.csv --row 1 --to 5", "has no class"),
+        ("ask m.txt range --threshold 0.5", "robust, explain and counterfactual"),
     ] {
         let run = folder.run(words);
         assert!(run.refused().contains(told), "{words}: {}", run.stderr);
     }
     folder.file("r.txt", FLOWERS.replace("objective=binary sigmoid:1", "objective=regression"));
     assert!(folder.run("ask r.txt decides 1").refused().contains("it decides no class"));
+    for question in ["robust --within length=1", "explain --row 1", "counterfactual --row 1"] {
+        let run = folder.run(&format!("ask r.txt {question} --data t.csv"));
+        assert!(run.refused().contains("ask instead"), "{question}: {}", run.stderr);
+    }
     assert!(folder.run("ask r.txt range").ok().starts_with("range: proved\n"));
 }

@@ -1,5 +1,7 @@
 //! Questions about one model, with proved answers: between which numbers are its scores, what does
-//! changing a column do, does a score ever fall when a column rises, which classes does it decide?
+//! changing a column do, does a score ever fall when a column rises, which classes does it decide? And of
+//! one row: how far may it change and keep its class, which of its columns are the reason, and what is the
+//! nearest input that is decided otherwise?
 //!
 //! Each answer is about every input of a domain. What it proves is written as a certificate, which the
 //! independent checker verifies before the answer is returned; what it refutes is shown by rows, with
@@ -17,7 +19,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod around;
+mod counterfactual;
+mod explain;
 mod idle;
+mod robust;
+mod row_words;
 mod rules;
 mod when;
 mod words;
@@ -41,7 +48,11 @@ use crate::budget::Budget;
 use crate::error::Error;
 use crate::prune::threads;
 use crate::verify::Conclusion;
+pub use around::{Case, Radius};
+pub use counterfactual::{Changes, Nearest};
+pub use explain::{Because, Kept};
 pub use idle::Idle;
+pub use row_words::suffixed;
 pub use rules::{Rules, RulesError};
 pub use when::Condition;
 pub use words::Report;
@@ -92,6 +103,35 @@ pub enum Question {
         /// The inputs on which that is asked, among those of the domain.
         when: Option<Condition>,
     },
+    /// Does a row keep its class where columns change by at most this much, or else how far may they
+    /// change? Columns that are not named stay as they are.
+    Robust {
+        /// The position of the row in the table, from 0 on; all rows without one.
+        row: Option<usize>,
+        /// How much each column may change, in its own unit; 1 is any other category.
+        within: Vec<(String, f64)>,
+        /// Instead: what counts as one unit of change of each column. The answer is the greatest number
+        /// of units below which the class stays.
+        units: Vec<(String, f64)>,
+        /// How many of the rows have to keep their class: all, unless given.
+        share: Option<f64>,
+    },
+    /// Which columns of a row are enough for its class, whatever the others hold?
+    Explain {
+        /// The position of the row in the table, from 0 on; the only row without one.
+        row: Option<usize>,
+        /// Look for a reason with the fewest columns.
+        smallest: bool,
+        /// Let the kept columns of numbers change as far as the class stays.
+        widen: bool,
+    },
+    /// Which input nearest to a row is decided otherwise?
+    Counterfactual {
+        /// The position of the row in the table, from 0 on; the only row without one.
+        row: Option<usize>,
+        /// What may change, and how changes are weighed.
+        changes: Changes,
+    },
 }
 
 impl Question {
@@ -109,6 +149,27 @@ impl Question {
             Self::Idle => "idle",
             Self::Monotone { .. } => "monotone",
             Self::Decides { .. } => "decides",
+            Self::Robust { .. } => "robust",
+            Self::Explain { .. } => "explain",
+            Self::Counterfactual { .. } => "counterfactual",
+        }
+    }
+
+    /// Is it about the class of inputs, and so about the threshold that decides it?
+    pub fn is_about_classes(&self) -> bool {
+        matches!(self, Self::Keeps { .. } | Self::Idle | Self::Decides { .. }) || self.is_about_rows()
+    }
+
+    /// Is it about rows of the table, which otherwise are starting points of the search?
+    pub fn is_about_rows(&self) -> bool {
+        matches!(self, Self::Robust { .. } | Self::Explain { .. } | Self::Counterfactual { .. })
+    }
+
+    /// The row that it is about, if it is about one that is named.
+    pub fn row(&self) -> Option<usize> {
+        match self {
+            Self::Robust { row, .. } | Self::Explain { row, .. } | Self::Counterfactual { row, .. } => *row,
+            _ => None,
         }
     }
 }
@@ -195,6 +256,8 @@ pub struct Answer {
     pub output: usize,
     /// The classes that are claimed.
     pub allowed: Vec<ClassId>,
+    /// What is known of each row that was asked about.
+    pub cases: Vec<Case>,
     /// Did the search end by itself?
     pub ended: bool,
     /// Why there is no answer, or why the search ended early.
@@ -216,9 +279,13 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Has the independent checker accepted the proof?
+    /// Has the independent checker accepted the proof; of several rows, that of each proved one?
     pub fn checked(&self) -> bool {
-        self.certificate.is_some()
+        let proved = |case: &&Case| case.outcome == Conclusion::Proved;
+        match self.cases.len() {
+            0 | 1 => self.certificate.is_some(),
+            _ => self.cases.iter().filter(proved).all(|case| case.certificate.is_some()),
+        }
     }
 
     /// Is something proved that the checker has not accepted, because the time was too short?
@@ -248,8 +315,50 @@ pub enum Refused {
     Limit { limit: f64 },
     #[error("{at_least} is above {at_most}: no score is between them")]
     Empty { at_least: f64, at_most: f64 },
-    #[error("a threshold is about the class; it goes with the questions keeps, idle and decides")]
+    #[error(
+        "a threshold is about the class; it goes with the questions keeps, idle, decides, robust, explain and counterfactual"
+    )]
     Threshold,
+    #[error(
+        "the model is a regressor or ranker, or gives a row several labels: a row has no class that could change or have a \
+         reason; ask instead between which numbers the scores are (range), how far a column moves them (moves), or whether \
+         they only rise with one (monotone)"
+    )]
+    NoClassOfRow,
+    #[error("the question is about rows of a table, and none are given")]
+    NoRows,
+    #[error("there is no row {row}: the table has {rows}")]
+    Row { row: usize, rows: usize },
+    #[error("the question is about one row, and the table has {rows}; say which one is meant")]
+    OneRow { rows: usize },
+    #[error(
+        "row {row} is no input of the model, or not of the domain: no answer about the domain would be about it"
+    )]
+    Outside { row: usize },
+    #[error("row {row} has an infinite value in column {column:?}; no distance from it is finite")]
+    Infinite { row: usize, column: String },
+    #[error("say how much columns may change (within), or what one unit of change is (units): one of them")]
+    WithinOrUnits,
+    #[error("row {row} has class {class} already")]
+    HasClass { row: usize, class: String },
+    #[error("{weight} is no weight of column {column:?}; give a finite number from zero up")]
+    Weight { column: String, weight: f64 },
+    #[error(
+        "column {column:?} holds categories or goes together with others: it has no order of its own, and neither rises nor falls"
+    )]
+    NoOrder { column: String },
+    #[error("{share} is no share of rows; give a number from 0 to 1")]
+    Share { share: f64 },
+    #[error("{change} is no change of column {column:?}; give a finite number above zero")]
+    Change { column: String, change: f64 },
+    #[error("column {column:?} is named twice")]
+    Twice { column: String },
+    #[error(
+        "the domain says of the columns {columns} that they go together{}; give {}",
+        if *table { ", in a table of rows" } else { "" },
+        if *table { "no unit for them, so that they stay as they are" } else { "all of them the same unit, or none" }
+    )]
+    GroupUnits { columns: String, table: bool },
     #[error("{0}")]
     Twins(String),
     #[error("the condition does not fit the model or the domain: {0}")]
@@ -258,9 +367,9 @@ pub enum Refused {
     Condition(String),
 }
 
-/// Answers a question about one model within a budget. `rows` are starting points of the search, one
-/// row of the model's features after the other, and may be empty. `progress` tells another thread how
-/// far the search has come.
+/// Answers a question about one model within a budget. `rows` are those that the question is about, or
+/// else starting points of the search, one row of the model's features after the other. `progress` tells
+/// another thread how far the search has come.
 pub fn ask(
     file: &ModelFile,
     question: &Question,
@@ -271,10 +380,8 @@ pub fn ask(
 ) -> Result<Answer, Error> {
     let mut compared =
         options.labels.as_ref().and_then(|labels| file.ensemble().with_classes(labels.clone()));
-    let about_classes =
-        matches!(question, Question::Keeps { .. } | Question::Idle | Question::Decides { .. });
     if let Some(threshold) = options.threshold {
-        if !about_classes {
+        if !question.is_about_classes() {
             return Err(Refused::Threshold.into());
         }
         compared = compared.as_ref().unwrap_or(file.ensemble()).cut_at(threshold_cut(file, threshold)?);
@@ -305,6 +412,7 @@ pub fn ask(
         columns: Vec::new(),
         output: 0,
         allowed: Vec::new(),
+        cases: Vec::new(),
         ended: true,
         reason: None,
         domain: if model.accepts_missing() { domain } else { domain.without_missing_values() },
@@ -326,9 +434,17 @@ pub fn ask(
             asking.monotone(column, *down, of.as_deref(), &mut answer)?
         }
         Question::Decides { classes, never, .. } => asking.decides(classes, never, &mut answer)?,
+        Question::Robust { row, within, units, share } => {
+            asking.robust(*row, within, units, *share, &mut answer)?
+        }
+        Question::Explain { row, smallest, widen } => asking.explain(*row, *smallest, *widen, &mut answer)?,
+        Question::Counterfactual { row, changes } => asking.counterfactual(*row, changes, &mut answer)?,
     };
     if let Some(bytes) = proof {
         answer.certificate = asking.checked(bytes)?;
+        if let [case] = &mut answer.cases[..] {
+            case.certificate.clone_from(&answer.certificate);
+        }
     }
     answer.compared = compared;
     answer.seconds = budget.elapsed().as_secs_f64();
@@ -336,7 +452,7 @@ pub fn ask(
 }
 
 /// What is known of columns that may keep every decision.
-struct Kept {
+struct Keeps {
     outcome: Conclusion,
     /// Two rows that differ in the columns and in the decision.
     rows: Vec<Row>,
@@ -539,12 +655,12 @@ impl Asking<'_> {
     }
 
     /// Can changing these columns alone change the decision?
-    fn kept(&self, columns: &[FeatureId], mut search: Search) -> Result<Kept, Error> {
+    fn kept(&self, columns: &[FeatureId], mut search: Search) -> Result<Keeps, Error> {
         if !self.model.decision().is_classifier() {
             return Err(Refused::NoClasses.into());
         }
         let twins = self.twins(columns, Pairing::Free)?;
-        let mut kept = Kept {
+        let mut kept = Keeps {
             outcome: Conclusion::Open,
             rows: Vec::new(),
             reason: None,

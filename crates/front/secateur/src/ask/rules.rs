@@ -17,6 +17,11 @@
 //! kind = "decides"
 //! never = "reject"
 //! when = { late = { values = [0] }, income = { min = 40000 } }
+//!
+//! [[rule]]
+//! kind = "robust"                        # about the rows of the table that comes with the question
+//! within = { age = 1, income = 500 }
+//! share = 0.95
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -25,7 +30,7 @@ use secateur_formats::did_you_mean;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::{Condition, Question};
+use super::{Changes, Condition, Question};
 
 /// Why a file of rules cannot be read, with the place.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
@@ -87,10 +92,13 @@ impl Rules {
     }
 }
 
+/// The kinds of rules.
+const KINDS: [&str; 9] =
+    ["range", "moves", "keeps", "idle", "monotone", "decides", "robust", "explain", "counterfactual"];
+
 fn question(place: &str, rule: &Value) -> Result<Question, RulesError> {
     let kind = Keys::of(place, rule, &[])?.text("kind")?;
-    let kind = kind
-        .ok_or_else(|| wrong(place, "\"kind\" is needed: range, moves, keeps, idle, monotone or decides"))?;
+    let kind = kind.ok_or_else(|| wrong(place, &format!("\"kind\" is needed: {}", KINDS.join(", "))))?;
     let keys = |known: &[&str]| Keys::of(place, rule, &[&["kind"], known].concat());
     Ok(match kind.as_str() {
         "range" => {
@@ -133,14 +141,31 @@ fn question(place: &str, rule: &Value) -> Result<Question, RulesError> {
             };
             Question::Decides { classes, never, when }
         }
+        "robust" => {
+            let keys = keys(&["row", "within", "units", "share"])?;
+            let (within, units) = (keys.numbers("within")?, keys.numbers("units")?);
+            Question::Robust { row: keys.row()?, within, units, share: keys.number("share")? }
+        }
+        "explain" => {
+            let keys = keys(&["row", "smallest", "widen"])?;
+            let smallest = keys.flag("smallest")?.unwrap_or(false);
+            Question::Explain { row: keys.row()?, smallest, widen: keys.flag("widen")?.unwrap_or(true) }
+        }
+        "counterfactual" => {
+            let keys = keys(&["row", "to", "frozen", "only_up", "only_down", "weights", "count"])?;
+            let changes = Changes {
+                to: keys.name("to")?,
+                frozen: keys.names("frozen")?,
+                only_up: keys.names("only_up")?,
+                only_down: keys.names("only_down")?,
+                weights: keys.numbers("weights")?,
+                count: keys.flag("count")?.unwrap_or(false),
+            };
+            Question::Counterfactual { row: keys.row()?, changes }
+        }
         other => {
-            return Err(wrong(
-                place,
-                &format!(
-                    "there is no kind {other:?}; known are range, moves, keeps, idle, monotone and decides{}",
-                    did_you_mean(other, ["range", "moves", "keeps", "idle", "monotone", "decides"])
-                ),
-            ));
+            let (known, meant) = (KINDS.join(", "), did_you_mean(other, KINDS));
+            return Err(wrong(place, &format!("there is no kind {other:?}; known are {known}{meant}")));
         }
     })
 }
@@ -181,6 +206,36 @@ impl<'a> Keys<'a> {
         let Some(value) = self.get(key) else { return Ok(None) };
         let number = value.as_f64().filter(|number| number.is_finite());
         number.map(Some).ok_or_else(|| wrong(self.place, &format!("{key:?} is a finite number")))
+    }
+
+    fn flag(&self, key: &str) -> Result<Option<bool>, RulesError> {
+        match self.get(key) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(*flag)),
+            Some(_) => Err(wrong(self.place, &format!("{key:?} is true or false"))),
+        }
+    }
+
+    /// The position of a row, which is counted from 1.
+    fn row(&self) -> Result<Option<usize>, RulesError> {
+        let Some(value) = self.get("row") else { return Ok(None) };
+        let number = value.as_u64().and_then(|number| usize::try_from(number).ok()).filter(|row| *row > 0);
+        let row =
+            number.ok_or_else(|| wrong(self.place, "\"row\" is the number of a row, counted from 1"))?;
+        Ok(Some(row - 1))
+    }
+
+    /// Columns, each with a number.
+    fn numbers(&self, key: &str) -> Result<Vec<(String, f64)>, RulesError> {
+        let told = || wrong(self.place, &format!("{key:?} is a table of columns, each with a number"));
+        match self.get(key) {
+            None => Ok(Vec::new()),
+            Some(Value::Object(table)) => {
+                let one = |(name, value): (&String, &Value)| Some((name.clone(), value.as_f64()?));
+                table.iter().map(|entry| one(entry).ok_or_else(told)).collect()
+            }
+            Some(_) => Err(told()),
+        }
     }
 
     /// A column or class: a text, or a number that stands for one.
@@ -258,7 +313,11 @@ mod tests {
         assert!(told("rules = 1").contains("unknown key \"rules\""));
         for (rule, part) in [
             ("column = 'a'", "rule 1: \"kind\" is needed"),
-            ("kind = 'robust'", "there is no kind \"robust\""),
+            ("kind = 'stable'", "there is no kind \"stable\""),
+            ("kind = 'robust'\nwithin = 1", "\"within\" is a table of columns"),
+            ("kind = 'robust'\nwithin = { a = 'b' }", "\"within\" is a table of columns"),
+            ("kind = 'robust'\nrow = 0", "counted from 1"),
+            ("kind = 'explain'\nsmallest = 1", "\"smallest\" is true or false"),
             ("kind = 'monotone'\ncolumn = 'a'", "\"direction\" is needed"),
             ("kind = 'moves'", "\"column\" is needed"),
             ("kind = 'moves'\ncolumn = 'a'\nat_most = 'x'", "\"at_most\" is a finite number"),

@@ -105,7 +105,7 @@ impl Condition {
 }
 
 /// A group that holds these of its rows.
-fn tabled(group: &Group, rows: Vec<Vec<f64>>) -> Group {
+pub(super) fn tabled(group: &Group, rows: Vec<Vec<f64>>) -> Group {
     // The columns of a table ascend.
     let mut order: Vec<usize> = (0..group.columns.len()).collect();
     order.sort_by_key(|&at| group.columns[at]);

@@ -24,11 +24,11 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
-    fn ensemble(&self) -> &Ensemble {
+    pub(super) fn ensemble(&self) -> &Ensemble {
         self.answer.compared.as_ref().unwrap_or(self.model.ensemble())
     }
 
-    fn name(&self, column: FeatureId) -> String {
+    pub(super) fn name(&self, column: FeatureId) -> String {
         printable(&self.ensemble().features().name(column)).into_owned()
     }
 
@@ -203,6 +203,9 @@ impl Report<'_> {
                     Conclusion::Open => undecided(&format!("that the model always decides {classes}")),
                 }
             }
+            (Question::Robust { .. }, _) => self.robust(),
+            (Question::Explain { .. }, _) => self.explained(),
+            (Question::Counterfactual { .. }, _) => self.nearest(),
         }
     }
 
@@ -301,7 +304,7 @@ impl Report<'_> {
                 format!("between {low:.6} and {high:.6} for these scores, before the library rounds it");
             lines.push(entry("probability", &words));
         }
-        if !answer.ended && answer.outcome == Conclusion::Proved {
+        if !answer.ended && answer.outcome == Conclusion::Proved && answer.cases.is_empty() {
             let why = answer.reason.unwrap_or("the budget was used up");
             lines.push(entry("search", &format!("{why}: the bounds hold, and nearer ones may")));
         }
@@ -310,10 +313,14 @@ impl Report<'_> {
         }
         lines.push(entry("inputs", &inputs_words(&answer.accepted, &answer.domain, self.ensemble())));
         if let Some(place) = self.certificate {
-            lines.push(entry(
-                "certificate",
-                &format!("{}, accepted by the independent checker", printable(place)),
-            ));
+            let place = match answer.cases.len() {
+                0 | 1 => printable(place).into_owned(),
+                _ => {
+                    let first = super::suffixed(std::path::Path::new(place), 1);
+                    format!("one for each proved row, {} for row 1", printable(&first.to_string_lossy()))
+                }
+            };
+            lines.push(entry("certificate", &format!("{place}, accepted by the independent checker")));
         }
         lines.join("\n") + "\n"
     }
@@ -332,6 +339,7 @@ impl Report<'_> {
                 answer.scores.iter().flat_map(of).collect()
             }
             Question::Moves { .. } | Question::Keeps { .. } | Question::Monotone { .. } => pair(),
+            Question::Robust { .. } | Question::Explain { .. } | Question::Counterfactual { .. } => pair(),
             Question::Range { .. } | Question::Decides { .. } => vec!["row".to_owned()],
             Question::Idle => Vec::new(),
         }
@@ -400,6 +408,7 @@ impl Report<'_> {
             "output": matches!(answer.question, Question::Monotone { .. }).then_some(answer.output),
             "classes": self.classes(),
             "rows": rows,
+            "cases": self.cases_json(),
             "ended": answer.ended,
             "threshold": answer.threshold,
             "scope": answer.accepted.scope(&answer.domain),
@@ -412,7 +421,7 @@ impl Report<'_> {
         })
     }
 
-    fn row_json(&self, row: &Row) -> Value {
+    pub(super) fn row_json(&self, row: &Row) -> Value {
         let model = self.ensemble();
         let features = model.features();
         let own = self.model.ensemble();
@@ -427,7 +436,7 @@ impl Report<'_> {
 }
 
 /// The outcome in one word, for scripts.
-fn outcome_name(outcome: Conclusion) -> &'static str {
+pub(super) fn outcome_name(outcome: Conclusion) -> &'static str {
     match outcome {
         Conclusion::Proved => "proved",
         Conclusion::Refuted => "refuted",

@@ -35,7 +35,7 @@ use crate::error::Error;
 use crate::prune::threads;
 pub use decisions::DecisionsFound;
 pub(crate) use decisions::{ROUNDING_NOTE, both_accept, rounding_words, rows_json};
-pub(crate) use labels::{of_row as row_labels, values_words};
+pub(crate) use labels::{of_row as row_labels, value_words, values_words};
 pub use scores::{ScoreOutcome, ScoresFound};
 pub(crate) use scores::{probability as score_probability, upper};
 use words::Findings;

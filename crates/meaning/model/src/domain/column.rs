@@ -66,6 +66,39 @@ impl Column {
         self.contains(least).then_some(least + 0.0)
     }
 
+    /// The greatest value of the column that is at most `high`; its least value is not considered.
+    fn greatest_to(&self, high: f64) -> Option<f64> {
+        let high = self.max.map_or(high, |max| max.min(high));
+        if let Some(values) = &self.values {
+            return values[..values.partition_point(|&value| value <= high)].last().copied();
+        }
+        let mut greatest = high;
+        if self.whole {
+            greatest = greatest.min(f64::MAX).floor();
+        }
+        if self.f32_only {
+            // A whole number stays whole, as above.
+            greatest = NumberType::F32.floor(greatest);
+        }
+        self.contains(greatest).then_some(greatest + 0.0)
+    }
+
+    /// The least and the greatest value of the column that a domain reads as a number in
+    /// `(low, high]`; `None` if the column has none.
+    pub(crate) fn extent(
+        &self,
+        intake: &crate::feature::Intake,
+        low: Option<f64>,
+        high: Option<f64>,
+    ) -> Option<(f64, f64)> {
+        let above = first_read_above(intake, Some(high.unwrap_or(intake.max())));
+        // No number is above infinity, where the library accepts that.
+        let last = if high.is_none() && intake.infinities { above } else { number(order(above) - 1) };
+        let least = self.least_from(first_read_above(intake, low))?;
+        let greatest = self.greatest_to(last)?;
+        (least <= greatest).then_some((least, greatest))
+    }
+
     /// A value of the column that a domain reads as a number in `(low, high]`, short to write if
     /// there is a choice; `None` if the column has none.
     pub(crate) fn pick(

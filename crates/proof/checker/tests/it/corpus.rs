@@ -14,9 +14,11 @@ use secateur_certificate::{
 use secateur_checker::{Limits, Reason, Scorer, Verdict, check_where};
 use secateur_formats::{Edit, ModelFile, TreeEdit, threshold_cut};
 use secateur_model::{
-    ClassId, Column, Cut, Ensemble, FeatureId, Group, GroupKind, Pairing, Side, TreeId, Where,
+    ClassId, Column, Cut, Ensemble, FeatureId, Group, GroupKind, Near, Pairing, Side, TreeId, Where,
 };
-use secateur_oracle::{Band, OneModel, Options, Outline, ScoreComparison, SearchBudget, Twins};
+use secateur_oracle::{
+    Around, Band, Held, OneModel, Options, Outline, Part, ScoreComparison, SearchBudget, Surroundings, Twins,
+};
 use secateur_testkit::testdata;
 
 /// One file of the corpus.
@@ -305,6 +307,8 @@ fn cases(models: &Models) -> Vec<Case> {
     let (_, _, writer) = there.class(&[ClassId(1)], &unlimited(), Vec::new()).unwrap();
     let class = Opened::read(&writer.unwrap().finish(true).unwrap()).unwrap();
     add("accept", "class", alone, class.write(), None);
+    let closest = nearest(own);
+    add("accept", "nearest", alone, closest.write(), None);
     let twins = Twins::new(own, &[FeatureId(1)], Pairing::Free).unwrap();
     let comparison = ScoreComparison::of_twins(&twins, &SearchBudget::unlimited()).unwrap();
     let (_, _, writer) = comparison.certify(2.0, &unlimited(), Vec::new()).unwrap();
@@ -467,6 +471,7 @@ fn cases(models: &Models) -> Vec<Case> {
     let allowed = |classes: &[u32]| Statement::Class {
         allowed: classes.iter().map(|&class| ClassId(class)).collect(),
         cut: None,
+        near: None,
     };
     refuse("class_domain_gone", alone, &class, &widen, "close.bound_not_met");
     refuse("class_of_no_kind", alone, &class, &says(allowed(&[5])), "claim.class");
@@ -478,8 +483,34 @@ fn cases(models: &Models) -> Vec<Case> {
         copy.steps = vec![Step::ClassSystem { class: 0 }, Step::Cells];
     };
     refuse("class_that_does_not_hold_by_cells", alone, &class, &everywhere, "cells.class");
-    let no_cut = Statement::Class { allowed: vec![ClassId(1)], cut: Some(Cut { score: f64::NAN, gap: 0.0 }) };
+    let no_cut = Statement::Class {
+        allowed: vec![ClassId(1)],
+        cut: Some(Cut { score: f64::NAN, gap: 0.0 }),
+        near: None,
+    };
     refuse("class_at_no_cut", alone, &class, &says(no_cut), "claim.cut");
+    let Some(known) = closest.claim.near().cloned() else { unreachable!("made so") };
+    let about = |near: Near| {
+        let statement = Statement::Class { allowed: vec![ClassId(0)], cut: None, near: Some(Box::new(near)) };
+        says(statement)
+    };
+    let farther = Near { than: vec![2.0; width], ..known.clone() };
+    refuse("nearest_is_farther", alone, &closest, &about(farther.clone()), "close.bound_not_met");
+    let far_by_cells = |copy: &mut Opened| {
+        about(farther.clone())(copy);
+        copy.steps = vec![Step::ClassSystem { class: 1 }, Step::Cells];
+    };
+    refuse("nearest_is_farther_by_cells", alone, &closest, &far_by_cells, "cells.class");
+    let everywhere = |copy: &mut Opened| copy.claim.domain = Domain::everything();
+    refuse("nearest_where_values_may_be_missing", alone, &closest, &everywhere, "claim.near");
+    let short = Near { row: vec![0.0], ..known.clone() };
+    refuse("nearest_to_a_row_too_short", alone, &closest, &about(short), "claim.near");
+    let missing = Near { than: vec![f64::NAN; width], ..known.clone() };
+    refuse("nearest_is_missing", alone, &closest, &about(missing), "claim.near");
+    let negative = Near { weights: vec![-1.0; width], ..known.clone() };
+    refuse("nearest_by_negative_weights", alone, &closest, &about(negative), "claim.near");
+    let nowhere = says(Statement::Class { allowed: vec![ClassId(0)], cut: None, near: None });
+    refuse("nearest_of_all_inputs", alone, &closest, &nowhere, "lens.rows");
     let moved = |columns: &[u32], effect: Effect| Statement::Moves {
         columns: columns.iter().map(|&column| FeatureId(column)).collect(),
         effect,
@@ -732,7 +763,7 @@ fn cases(models: &Models) -> Vec<Case> {
         std::io::Write::write_all(&mut encoder, &bytes).unwrap();
         encoder.finish().unwrap()
     };
-    malformed("claim_of_no_kind", claim(6, &[1, 0, 0, 0]), "malformed.choice");
+    malformed("claim_of_no_kind", claim(7, &[1, 0, 0, 0]), "malformed.choice");
     // Numbers 13 and 14 are steps of claims about one model.
     malformed("class_system_in_decisions", body(&[13 << 3, 0]), "malformed.unknown_step");
     malformed("shown_in_decisions", body(&[14 << 3, 0, 0]), "malformed.unknown_step");
@@ -877,4 +908,26 @@ fn the_corpus_is_judged_as_it_says() {
         let known = committed.starts_with(MAGIC) || committed.starts_with(MAGIC_2);
         assert!(known || case.name.starts_with("malformed/"), "{}", case.name);
     }
+}
+
+/// The proof that no input is nearer to a row of zeros and of another class than the nearest one, by the
+/// differences of the columns.
+fn nearest(own: &Ensemble) -> Opened {
+    let model = own.within(&Domain::no_missing()).unwrap();
+    let one = OneModel::new(&model, &SearchBudget::unlimited()).unwrap();
+    let of = Surroundings::new(&one);
+    let width = model.features().len();
+    let row = vec![0.0; width];
+    let mut near = Near { row: row.clone(), than: row.clone(), weights: vec![1.0; width], counted: false };
+    let measured = near.clone();
+    let measure = |column, value| measured.of_value(model.features(), column, value);
+    let around = Around::new(&of, &row, &measure).unwrap().unwrap();
+    let (parts, allowed) = (vec![Part::Free; of.held().len()], [around.class()]);
+    let mut found = around.ask(&parts, &allowed, &[], &Options::unlimited(), false).unwrap();
+    while let Some(cells) = &found.cells {
+        near.than = around.input(cells);
+        found = around.ask_near(&near, &parts, &allowed, &Options::unlimited()).unwrap();
+    }
+    assert_eq!(found.held, Held::Holds);
+    Opened::read(&found.certificate.unwrap()).unwrap()
 }

@@ -1,6 +1,7 @@
 //! The checker's tests, one module for each subject. They are one binary, so that linking happens
 //! only once.
 
+mod around;
 mod common;
 mod corpus;
 mod cuts;

@@ -22,12 +22,12 @@ use secateur_testkit::{Shape, domain, ensemble, inputs_of, leads_by_more_than, s
 use crate::common::{Opened, assert_told};
 
 /// A random model in a random domain, with its inputs.
-struct Case {
-    model: Ensemble,
-    inputs: Vec<Vec<f64>>,
+pub(crate) struct Case {
+    pub(crate) model: Ensemble,
+    pub(crate) inputs: Vec<Vec<f64>>,
 }
 
-fn case(seed: u64, wheres: bool) -> Option<Case> {
+pub(crate) fn case(seed: u64, wheres: bool) -> Option<Case> {
     let mut rng = Rng::with_seed(seed);
     let mut shape = Shape::any(&mut rng);
     shape.features = shape.features.min(3);
@@ -54,12 +54,12 @@ fn options(seed: u64) -> Options {
     Options { threads: 1 + (seed % 2) as usize, shortcuts: !seed.is_multiple_of(3), ..Options::unlimited() }
 }
 
-fn judged(model: &Ensemble, bytes: &[u8]) -> Verdict {
+pub(crate) fn judged(model: &Ensemble, bytes: &[u8]) -> Verdict {
     let scorers = Scorer::of(model.domain());
     check_where(model, model, &scorers, bytes, &Limits::default(), &|| false).unwrap()
 }
 
-fn accepted(model: &Ensemble, bytes: &[u8]) -> Proved {
+pub(crate) fn accepted(model: &Ensemble, bytes: &[u8]) -> Proved {
     match judged(model, bytes) {
         Verdict::Valid(proved) => proved,
         verdict => panic!("{verdict:?}"),
@@ -67,7 +67,7 @@ fn accepted(model: &Ensemble, bytes: &[u8]) -> Proved {
 }
 
 /// A claim about one model with these steps is refused, and the reason is told.
-fn refused(model: &Ensemble, statement: Statement, steps: Vec<Step>) -> &'static str {
+pub(crate) fn refused(model: &Ensemble, statement: Statement, steps: Vec<Step>) -> &'static str {
     let own = Digest::of(model);
     let accepts = model.accepts_missing();
     let domain = if accepts { model.domain().clone() } else { model.domain().without_missing_values() };
@@ -193,7 +193,10 @@ fn classes_are_those_of_all_inputs() {
             Held::Holds => {
                 assert!(truth, "seed {seed}: {allowed:?}");
                 let proved = accepted(&model, &writer.unwrap().finish(true).unwrap());
-                assert_eq!(proved.claim.statement, Statement::Class { allowed: allowed.clone(), cut: None });
+                assert_eq!(
+                    proved.claim.statement,
+                    Statement::Class { allowed: allowed.clone(), cut: None, near: None }
+                );
                 held += 1;
             }
             Held::Fails(row) => {
@@ -210,8 +213,11 @@ fn classes_are_those_of_all_inputs() {
         if !truth {
             let forbidden = model.classes().ids().filter(|class| !allowed.contains(class));
             let steps = forbidden.flat_map(|class| [Step::ClassSystem { class: class.0 }, Step::Cells]);
-            let code =
-                refused(&model, Statement::Class { allowed: allowed.clone(), cut: None }, steps.collect());
+            let code = refused(
+                &model,
+                Statement::Class { allowed: allowed.clone(), cut: None, near: None },
+                steps.collect(),
+            );
             assert!(["cells.class", "limit.cells"].contains(&code), "seed {seed}: {code}");
             forged += 1;
         }

@@ -156,6 +156,10 @@ enum Judged {
 impl<'a, M: Editable> Search<'a, M> {
     /// A run without points, whose best model is the original. `model` is the file's model,
     /// restricted to the domain of the run.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is a part of the run, and the fields have their names"
+    )]
     pub(crate) fn new(
         file: &'a M,
         model: &'a Ensemble,

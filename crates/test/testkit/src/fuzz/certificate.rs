@@ -34,7 +34,7 @@ static FALSE: LazyLock<Vec<Statement>> = LazyLock::new(|| {
         Statement::Decisions { band: BandClaim::Score(0.5), local_rounding: true, cuts: None },
         Statement::Scores { within: 1.9 },
         Statement::Range { outputs: vec![limit] },
-        Statement::Class { allowed: vec![ClassId(1)], cut: None },
+        Statement::Class { allowed: vec![ClassId(1)], cut: None, near: None },
         moves(Effect::Apart { within: 3.9 }),
         moves(Effect::Decides { band: BandClaim::Score(0.5), local_rounding: true }),
         moves(Effect::Rises { output: 0, falls: true, bits: false }),
