@@ -73,7 +73,7 @@ pub(crate) enum Command {
     Inspect(Inspect),
     Predict(Predict),
     VerifyMany(VerifyMany),
-    Ask(Ask),
+    Ask(Box<Ask>),
     Diff(Diff),
     Domain(Domain),
     SelfTest(SelfTest),

@@ -54,6 +54,12 @@ pub(super) struct Pattern<'a> {
     pub(super) model: &'a Ensemble,
 }
 
+/// A row with its position in the table.
+type Numbered<'r> = (usize, &'r [f64]);
+
+/// What is done with each row, where the model is laid out for it.
+type Each<'e, 'r> = dyn FnMut(&Pattern<'_>, usize, &'r [f64]) -> Result<(), Error> + 'e;
+
 impl Asking<'_> {
     /// The rows that are asked about: one, or all of the table.
     pub(super) fn subjects(&self, row: Option<usize>) -> Result<Vec<(usize, &[f64])>, Error> {
@@ -112,9 +118,9 @@ impl Asking<'_> {
         &self,
         rows: &[(usize, &'r [f64])],
         domain: &dyn Fn(&[f64]) -> Result<Domain, Error>,
-        each: &mut dyn FnMut(&Pattern<'_>, usize, &'r [f64]) -> Result<(), Error>,
+        each: &mut Each<'_, 'r>,
     ) -> Result<Option<StopReason>, Error> {
-        let mut known: Vec<(Domain, Vec<(usize, &[f64])>)> = Vec::new();
+        let mut known: Vec<(Domain, Vec<Numbered<'_>>)> = Vec::new();
         for &(at, row) in rows {
             let own = domain(row)?;
             match known.iter_mut().find(|(domain, _)| *domain == own) {
