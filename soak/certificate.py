@@ -134,6 +134,8 @@ class _Reader:
                 return tuple(outputs)
             case 4:
                 return self.ascending(), (self.float(), self.float()) if self.byte() else None
+            case 6:
+                return *self.said(4), self.byte(), *(tuple(self.float() for _ in range(self.number())) for _ in range(3))
             case 5:
                 columns, kind = self.ascending(), self.byte()
                 if kind == 0:
@@ -333,9 +335,11 @@ def _said(claim: Claim) -> bytes:
                 floats = b"".join(struct.pack("<d", limit) for limit in limits if limit is not None)
                 outputs.append(_number(output) + bytes([flags]) + floats)
             return _list(outputs)
-        case 4:
-            allowed, cut = claim.said
-            return _ascending(allowed) + (b"\0" if cut is None else b"\1" + struct.pack("<dd", *cut))
+        case 4 | 6:
+            allowed, cut, *near = claim.said
+            decided = _ascending(allowed) + (b"\0" if cut is None else b"\1" + struct.pack("<dd", *cut))
+            lists = [_list(struct.pack("<d", value) for value in values) for values in near[1:]]
+            return decided + bytes(near[:1]) + b"".join(lists)
     columns, kind, *rest = claim.said
     effect = [struct.pack("<d", rest[0])] if kind == 0 else [optional(rest[0]), bytes(rest[1:])]
     if kind == 2:

@@ -337,7 +337,8 @@ class Grid:
                 found.differs("axis", f"Some split looks at column {column}, and no axis of the dump is about it.")
                 raise Differs
         for axis, columns in enumerate(problem.columns):
-            values = pair.candidates[columns[0]][:, None] if len(columns) == 1 else pair.steps.neighbours
+            steps = pair.steps if len(columns) > 1 else None
+            values = pair.candidates[columns[0]][:, None] if steps is None else steps.neighbours
             if not any(pair.tests[column] for column in columns):
                 continue
             signatures = self.signatures(axis, values)

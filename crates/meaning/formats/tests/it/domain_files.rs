@@ -99,7 +99,10 @@ fn mistakes_are_told_with_their_place() {
     assert!(wrong("[columns.0]\nmin = 1\nmin = 2").contains("line 3"));
     for (text, message) in [
         ("missing = 1", "missing: a number where true or false is expected"),
-        ("colums = 1", "the file: unknown key \"colums\"; known are missing, columns, groups and where"),
+        (
+            "colums = 1",
+            "the file: unknown key \"colums\"; known are missing, columns, groups and where; did you mean \"columns\"?",
+        ),
         ("columns = 3", "columns: a number where a table is expected"),
         (
             "[columns.0]\nleast = 3",
