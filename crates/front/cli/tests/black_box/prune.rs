@@ -505,7 +505,8 @@ fn a_time_limit_is_held_and_progress_is_told() {
         paused(&folder, "prune model.txt -o out.txt --time-limit 2s --effort minimum"),
         "prune with a limit of 2 s",
     );
-    // The search waited, and only the limit ends that. What follows may still prove that every tree is needed.
+    // The search waited, and only the limit ends that. What follows may still prove that every tree is
+    // needed.
     assert!(folder.names().contains(&"paused".to_owned()));
     let began = [
         (3, "the time is up: 40 -> "),
