@@ -157,6 +157,8 @@ fn a_row_keeps_its_class_or_a_row_shows_that_it_does_not() {
     let kept = folder.run(&format!("{share} 1"));
     assert_eq!(kept.code, Some(1), "{}", kept.stderr);
     assert!(folder.run(&format!("{share} 0")).ok().starts_with("robust: proved\n"));
+    // Without a share all rows are meant.
+    assert_eq!(folder.run(share.trim_end_matches(" --share")).code, kept.code);
     // The radius: nothing below it, and the row that is shown at it.
     let found = json(&folder.run(
         "ask m.txt robust --data t.csv --row 1 --unit length=1 --unit width=2 --json --certificate u.cert",
