@@ -183,7 +183,7 @@ class Questions:
         """Does each row keep its class where these columns change by at most so much and all else stays? `share` of the
         rows have to (all, unless given).
 
-        With `units` instead of `within`: by how much may all of these columns change at once, each by so many of its units?
+        With `units` instead of `within`: how many of its units may each of these columns change by, all at once?
         Missing values stay missing. A category changes to any other one from 1 on; columns that the domain ties together
         change as one. The rows may not be those of `secateur.ask`, and `certificate` is a file for one row; for several, the
         file of row 17 (counted from 1) has `-17` before its ending.

@@ -78,7 +78,7 @@ pub(crate) struct Ask {
     #[arg(long, value_name = "COLUMN=AMOUNT")]
     pub(crate) unit: Vec<String>,
 
-    /// For robust: so many of the rows have to keep their class, such as 0.95; all of them unless given
+    /// For robust: the share of rows that have to keep their class, such as 0.95; all of them unless given
     #[arg(long, value_name = "SHARE")]
     pub(crate) share: Option<f64>,
 
