@@ -98,6 +98,8 @@ def claim_of(said: dict) -> Claim:
             ]
             return one.Range(missing, limits=limits)
         case "class":
+            if about.get("near") is not None:
+                raise NotJudged("a claim about the inputs that are nearer to a row than another row is")
             return one.Classes(missing, allowed=tuple(about["classes"]))
     moved, effect = tuple(about["columns"]), about["effect"]
     if "decisions" in effect:

@@ -220,3 +220,18 @@ def test_a_certificate_about_one_model_is_given_with_one_model(tmp_path, capsys)
     files = proved(path, tmp_path, "range", QUESTIONS["range"])
     assert audit.main([path, *files]) == 2
     assert "not judged: " in capsys.readouterr().err
+
+
+def test_a_claim_about_the_inputs_near_a_row_is_not_taken_for_one_about_every_input(tmp_path, capsys):
+    from sklearn.ensemble import GradientBoostingClassifier
+    from skops.io import dump
+
+    X = np.random.default_rng(0).integers(0, 20, (200, 3)).astype(float)
+    fitted = GradientBoostingClassifier(n_estimators=5, max_depth=2, random_state=0).fit(X, X[:, 0] + X[:, 1] > 20)
+    model, proof = tmp_path / "m.skops", tmp_path / "near.cert"
+    dump(fitted, model)
+    answer = secateur.ask(model).counterfactual(X[0], certificate=proof)
+    # The claim has no domain, and so nothing else keeps the audit from it.
+    assert answer.proved and answer.domain is None
+    assert audit.main([str(model), str(proof)]) == 2
+    assert "not judged: a claim about the inputs that are nearer" in capsys.readouterr().err
